@@ -43,7 +43,7 @@ func (d *deployment) act(ctx context.Context) error {
 		names := slices.Sorted(maps.Keys(d.hooks.Actions.Entries()))
 		return fmt.Errorf("the program has no action %q: it has %s", d.Action, cmp.Or(join(names), none))
 	}
-	if err := d.runAction(ctx, a, callback.Step{DryRun: d.dryRun}); err != nil {
+	if err := d.runAction(ctx, a, callback.Step{DryRun: d.previews()}); err != nil {
 		return fmt.Errorf("the action %q failed: %w", a.Name, err)
 	}
 	return nil
@@ -70,7 +70,7 @@ func (d *deployment) runAction(ctx context.Context, a callback.Action, step call
 	}
 	args := providers.Fold(admitted, make(map[urn.URN]struct{}))
 	d.Secrets.LearnComputed(args)
-	if !d.dryRun && args.ContainsUnknowns() {
+	if args.ContainsUnknowns() && !d.previews() {
 		return errors.New("its arguments hold values that are not known")
 	}
 	if err := d.planning.action(info.URN, PlannedAction{
@@ -86,7 +86,7 @@ func (d *deployment) runAction(ctx context.Context, a callback.Action, step call
 	info.Arguments = inputLines(args, "add")
 	start := time.Now()
 	d.emit(ActionStarted{Action: info})
-	resp, err := provider.RunAction(ctx, abi.RunActionRequest{Token: a.Function, Args: args, Preview: d.dryRun})
+	resp, err := provider.RunAction(ctx, abi.RunActionRequest{Token: a.Function, Args: args, Preview: d.previews()})
 	var refused []error
 	for _, f := range resp.Failures {
 		e := abi.NewError(abi.ErrorKindInvalidArgument, f.Reason)

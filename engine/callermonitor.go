@@ -249,7 +249,7 @@ func (c *callerMonitor) invoke(ctx context.Context, req abi.MonitorInvokeRequest
 	switch {
 	case errors.Is(err, providers.ErrUnconfigured):
 		return abi.MonitorInvokeResponse{Unknown: true}, nil
-	case err == nil && result.ContainsUnknowns() && !c.d.dryRun:
+	case err == nil && result.ContainsUnknowns() && !c.d.previews():
 		err = errUnknownResult
 	}
 	if err != nil {
@@ -437,7 +437,7 @@ func (m *monitor) stream(ctx context.Context, req abi.MonitorInvokeRequest, yiel
 		case err != nil:
 		case item.Result == nil:
 			return nil
-		case item.Result.ContainsUnknowns() && !m.d.dryRun:
+		case item.Result.ContainsUnknowns() && !m.d.previews():
 			err, wanted = errUnknownResult, false
 		default:
 			result := *item.Result

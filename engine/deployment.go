@@ -47,9 +47,19 @@ type Finisher interface {
 	Finish(context.Context) error
 }
 
+// Pure is a program without effects of its own: it goes by its files, its configuration, and the answers to its registrations. If
+// none of these is unknown, a preview and the update after it register the same.
+type Pure interface {
+	Program
+	Pure()
+}
+
 // Result is how a deployment ended.
 type Result struct {
 	Changes Changes
+	// Settled says that [Run] would only repeat this preview: nothing would be recorded, and nobody was told that it is a preview, neither
+	// the program nor a provider or policy pack. Only the events of Run are still to be told.
+	Settled bool
 	// Actions counts the actions that ran, or would run.
 	Actions int
 	// Outputs are the stack's outputs.
@@ -97,7 +107,7 @@ func deploy(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 		in.Secrets = &redact.Secrets{}
 	}
 	d := &deployment{
-		run: &run{settings: in, dryRun: dryRun}, events: &events{to: in.Events, steps: in.Steps, secrets: in.Secrets},
+		run: &run{settings: in, preview: &preview{is: dryRun}}, events: &events{to: in.Events, steps: in.Steps, secrets: in.Secrets},
 		registrations: new(registration.Registrations), assets: asset.New(in.Contents),
 		failures: newFailures(in.Stop, dryRun || in.ContinueOnError),
 	}
@@ -122,7 +132,7 @@ func deploy(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 	d.planning = &planning{}
 	var mistaken, misplaced error
 	d.selection, mistaken = newSelection(in, snapshot)
-	if in.operation == "up" || in.operation == "preview" {
+	if in.operation == operationUp || in.operation == operationPreview {
 		d.planning, misplaced = newPlanning(in, dryRun)
 	}
 	d.gen = &generator{
@@ -163,7 +173,7 @@ func deploy(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 	d.emit(summary)
 	result := &Result{Changes: d.changes, Actions: d.actions, Outputs: outputs, Imported: d.imported}
 	if err == nil {
-		result.Plan = d.planning.draft
+		result.Plan, result.Settled = d.planning.draft, dryRun && !d.preview.told.Load() && !d.recorder.Changed()
 	}
 	return result, err
 }
@@ -178,7 +188,7 @@ func verify(s *state.Snapshot) error {
 
 // verifyAfter checks what the deployment has written.
 func (d *deployment) verifyAfter() error {
-	if d.dryRun || !d.recorder.Wrote() {
+	if !d.recorder.Changed() || d.previews() {
 		return nil
 	}
 	if err := d.State.Snapshot().Verify(); err != nil {
@@ -266,7 +276,7 @@ func (d *deployment) reportRefused(gl *goal, req abi.RegisterResourceRequest, er
 	}
 	d.emit(StepFailed{Step: info, Error: err.Error()})
 	d.failures.add(err)
-	if gl == nil && !d.dryRun { // whichever recorded resource it was, it would be deleted in the end
+	if gl == nil && !d.previews() { // whichever recorded resource it was, it would be deleted in the end
 		d.failures.halt()
 	}
 	return err
@@ -290,12 +300,12 @@ func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property
 	if len(d.failures.all()) > 0 {
 		merged := old.Outputs
 		for k, v := range outputs.All() {
-			if d.dryRun || !v.ContainsUnknowns() {
+			if !v.ContainsUnknowns() || d.previews() {
 				merged = merged.With(k, v)
 			}
 		}
 		outputs = merged
-	} else if d.selection.IsNarrow() && !d.dryRun {
+	} else if d.selection.IsNarrow() && !d.previews() {
 		outputs = knownOutputs(old.Outputs, outputs)
 	}
 	if old.Outputs.Equal(outputs) {
@@ -312,7 +322,11 @@ func (d *deployment) runProgram(ctx context.Context) error {
 		return err
 	}
 	m := newCallerMonitor(d.monitor, nil)
-	err := d.Program.Run(ctx, d.runContext(), m)
+	run := d.pureContext()
+	if _, pure := d.Program.(Pure); !pure {
+		run = d.runContext()
+	}
+	err := d.Program.Run(ctx, run, m)
 	m.drain() // a module that was ended leaves operations behind
 	if failures := d.failures.all(); err == nil && len(failures) > 0 && !d.ContinueOnError {
 		err = errors.Join(failures...) // the program did not care

@@ -100,7 +100,7 @@ func (g *generator) diff(ctx context.Context, provider abi.Provider, old, n *sta
 	if err != nil {
 		return diff{}, err
 	}
-	if df.replace && providers.IsType(n.Type) && g.dryRun {
+	if df.replace && providers.IsType(n.Type) && g.previews() {
 		s, err := g.registry.pendingSession(n.URN)
 		if err != nil {
 			return diff{}, err
@@ -118,7 +118,7 @@ func (g *generator) diff(ctx context.Context, provider abi.Provider, old, n *sta
 // mustReplace returns why a resource is replaced whatever its inputs are, empty if it is not.
 func (g *generator) mustReplace(old, n *state.Resource) (reason string, err error) {
 	trigger, was := n.ReplacementTrigger, old.ReplacementTrigger
-	if trigger.ContainsUnknowns() && !g.dryRun {
+	if trigger.ContainsUnknowns() && !g.previews() {
 		return "", errors.New("the replacement trigger is not known")
 	}
 	switch {

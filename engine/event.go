@@ -52,6 +52,15 @@ type Started struct {
 	DryRun    bool   `json:"dryRun"`
 }
 
+// Performed returns the event of the deployment that a preview shows.
+func (e Started) Performed() Started {
+	e.DryRun = false
+	if e.Operation == operationPreview {
+		e.Operation = operationUp
+	}
+	return e
+}
+
 // StepInfo describes a step.
 type StepInfo struct {
 	Op       Op      `json:"op"`

@@ -144,7 +144,7 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 			return nil, err
 		}
 	}
-	if !g.dryRun && gl.inputs.ContainsUnknowns() {
+	if gl.inputs.ContainsUnknowns() && !g.previews() {
 		return nil, errors.New("its inputs hold values that are not known")
 	}
 	var provider abi.Provider

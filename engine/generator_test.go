@@ -116,6 +116,9 @@ func newTestGenerator(t *testing.T, r *run, old []*state.Resource, session abi.P
 		snapshot.Add(res)
 	}
 	r.Stack, r.Project = "dev", "table"
+	if r.preview == nil {
+		r.preview = new(preview)
+	}
 	var err error
 	r.selection, err = newSelection(r.settings, snapshot)
 	require.NoError(t, err)
@@ -127,7 +130,7 @@ func newTestGenerator(t *testing.T, r *run, old []*state.Resource, session abi.P
 	return &generator{
 		run: r, events: e, recorder: recorder, registrations: registrations,
 		objects:        &objects{run: r, events: e, recorder: recorder, registrations: registrations},
-		providerChoice: &providerChoice{events: e, recorder: recorder, registrations: registrations, registry: configured, failures: newFailures(nil, r.dryRun)},
+		providerChoice: &providerChoice{events: e, recorder: recorder, registrations: registrations, registry: configured, failures: newFailures(nil, r.preview.is)},
 		planning:       new(planning), assets: asset.New(contents.Source{}),
 		readIfUnsure: func(_ context.Context, old *state.Resource) (*state.Resource, error) { return old, nil },
 		readNow: func(_ context.Context, old *state.Resource, _ abi.Provider) (*state.Resource, error) {
@@ -288,17 +291,17 @@ func TestStepsOfAGoal(t *testing.T) {
 		"a refresh makes nothing":              {run: run{mode: refreshing}, goal: wanted("a", inputs("x", "2")), want: ""},
 		"a destruction leaves what it deletes": {run: run{mode: destroying}, old: []*state.Resource{recorded("a", inputs("x", "1"))}, goal: wanted("a", inputs("x", "2")), want: ""},
 		"unknown, in a preview": {
-			run: run{dryRun: true}, old: []*state.Resource{recorded("a", inputs("x", "1"))}, goal: wanted("a", inputs("x", "?")), want: "update a",
+			run: run{preview: &preview{is: true}}, old: []*state.Resource{recorded("a", inputs("x", "1"))}, goal: wanted("a", inputs("x", "?")), want: "update a",
 		},
 		"unknown, in an update": {
 			old: []*state.Resource{recorded("a", inputs("x", "1"))}, goal: wanted("a", inputs("x", "?")), fails: "its inputs hold values that are not known",
 		},
 		"an unknown setting of the provider, and no change": {
-			run: run{dryRun: true}, session: providers.Unconfigured{},
+			run: run{preview: &preview{is: true}}, session: providers.Unconfigured{},
 			old: []*state.Resource{recorded("a", inputs("x", "1"))}, goal: wanted("a", inputs("x", "1")), want: "update a",
 		},
 		"an unknown setting of the provider, and a change": {
-			run: run{dryRun: true}, session: providers.Unconfigured{},
+			run: run{preview: &preview{is: true}}, session: providers.Unconfigured{},
 			old: []*state.Resource{recorded("a", inputs("x", "1"))}, goal: wanted("a", inputs("x", "2")), want: "create-replacement a",
 			then: func(t *testing.T, _ *generator, steps []*step) { require.True(t, steps[0].diff.maybe) },
 		},

@@ -42,7 +42,7 @@ func (o *objects) hooksOf(s *step) (operation string, before, after abi.HookKind
 
 // hookStep returns a step as a hook sees it, which may do with it what it likes.
 func (d *deployment) hookStep(kind abi.HookKind, old, new *state.Resource) callback.Step {
-	seen := callback.Step{Kind: kind, DryRun: d.dryRun}
+	seen := callback.Step{Kind: kind, DryRun: d.previews()}
 	if old != nil && kind != abi.HookKindBeforeCreate && kind != abi.HookKindAfterCreate {
 		seen.Old = clone(old)
 	}
@@ -83,7 +83,7 @@ func (d *deployment) runHooks(ctx context.Context, kind abi.HookKind, old, new *
 	for _, name := range d.hooks.Names(subject, kind, hookKey(kind)) {
 		if action, ok := d.hooks.Actions.Lookup(name); ok {
 			if err := d.runAction(ctx, action, d.hookStep(kind, old, new)); err != nil {
-				if !d.dryRun && (kind == abi.HookKindAfterCreate || kind == abi.HookKindAfterUpdate) {
+				if (kind == abi.HookKindAfterCreate || kind == abi.HookKindAfterUpdate) && !d.previews() {
 					err = fmt.Errorf("%w\nthe resource is done and recorded; husk action %s runs the action again", err, name)
 				}
 				return &callback.ActionError{Name: name, Kind: kind, Err: err}
@@ -94,7 +94,7 @@ func (d *deployment) runHooks(ctx context.Context, kind abi.HookKind, old, new *
 		if !ok {
 			return fmt.Errorf("the %s hook %q is not registered", kind, name)
 		}
-		if d.dryRun && !hook.OnDryRun {
+		if !hook.OnDryRun && d.previews() {
 			continue
 		}
 		err := hook.Run(ctx, d.hookStep(kind, old, new))
@@ -111,7 +111,7 @@ func (d *deployment) runHooks(ctx context.Context, kind abi.HookKind, old, new *
 // applyWithRetries applies a step until it succeeds, or its error hooks no longer want that.
 func (d *deployment) applyWithRetries(ctx context.Context, s *step, apply func(context.Context, *step) error, what string, before abi.HookKind) error {
 	names := s.subject().ResourceHooks[hookKey(abi.HookKindOnError)]
-	if len(names) == 0 || d.dryRun {
+	if len(names) == 0 || d.previews() {
 		return apply(ctx, s)
 	}
 	var goal *state.Resource

@@ -167,7 +167,7 @@ func (m *monitor) functionCall(ctx context.Context, req abi.MonitorInvokeRequest
 		return nil, call, nil
 	}
 	provider, err = m.functionProvider(ctx, req.Token, req.Options)
-	return provider, abi.InvokeRequest{Token: req.Token, Args: args, Preview: m.d.dryRun}, err
+	return provider, abi.InvokeRequest{Token: req.Token, Args: args, Preview: m.d.previews()}, err
 }
 
 // construct has a provider make a component, which registers itself and its children with a monitor of its own.

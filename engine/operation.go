@@ -173,10 +173,13 @@ type settings struct {
 	execute   func(*deployment, context.Context) error
 }
 
+// The operations of an [Up].
+const operationUp, operationPreview = "up", "preview"
+
 func (o Up) settings(d Deployment, dryRun bool) (settings, error) {
-	s := settings{Deployment: d, Up: o, operation: "up", execute: (*deployment).update}
+	s := settings{Deployment: d, Up: o, operation: operationUp, execute: (*deployment).update}
 	if dryRun {
-		s.operation = "preview"
+		s.operation = operationPreview
 	}
 	switch {
 	case o.Program == nil:

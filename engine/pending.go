@@ -259,7 +259,7 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 // that the schema identifies objects by is equal.
 func (d *deployment) repeatedCreation(ctx context.Context, s *step) record.Operation {
 	op, created := d.recorder.Creating(s.new.URN)
-	if created == nil || d.dryRun || created.Provider != s.new.Provider {
+	if created == nil || created.Provider != s.new.Provider || d.previews() {
 		return record.Operation{}
 	}
 	described := d.describedBy(ctx, s.new, s.provider)

@@ -32,6 +32,9 @@ func (e *PolicyError) Error() string {
 }
 
 func (d *deployment) openPolicies(ctx context.Context) (err error) {
+	if len(d.Policies) == 0 {
+		return nil
+	}
 	if d.policies, err = analysis.Open(ctx, d.Policies, "husk "+d.Version, d.runContext()); err != nil {
 		return err
 	}
@@ -96,7 +99,7 @@ type correction struct {
 // engine's own keys stay as they were, and files must be named by the program.
 func (g *generator) admitRemediation(ctx context.Context, gl *goal, checked property.Map, r analysis.Remediation) (property.Map, error) {
 	inputs := providers.KeepSecrets(checked, r.After.Lower(property.KindOutput))
-	if !g.dryRun && inputs.ContainsUnknowns() {
+	if inputs.ContainsUnknowns() && !g.previews() {
 		return inputs, errors.New("they hold values that are not known")
 	}
 	inputs, err := g.assets.Admit(ctx, inputs, false)
@@ -144,7 +147,7 @@ func (g *generator) reportViolations(violations []analysis.Violation) error {
 		}
 	}
 	err := errors.Join(errs...)
-	if err == nil || !g.dryRun {
+	if err == nil || !g.previews() {
 		return err
 	}
 	g.failures.add(err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/husk-dev/husk/abi"
@@ -26,13 +27,27 @@ import (
 // run is the state of a run that is fixed when it begins, except the mode. All parts of the run share it.
 type run struct {
 	settings
-	dryRun bool
-	mode   mode
+	preview *preview
+	mode    mode
 	// began is when the run began.
 	began time.Time
 	// naming is nil if the stack has no policy for names.
 	naming    *autonaming.Policy
 	selection *selection.Selection
+}
+
+// preview says whether a run is a preview, and whether anything went by that: there, an update does something else. A preview that
+// nothing went by, and that recorded nothing, has done all that the update would do.
+type preview struct {
+	is   bool
+	told atomic.Bool
+}
+
+// previews reports whether the run is a preview, for what an update does otherwise. It is the last condition of several, since
+// asking is noted.
+func (r *run) previews() bool {
+	r.preview.told.Store(true)
+	return r.preview.is
 }
 
 // events hands events to the caller of a run, and counts what they tell of.
@@ -61,7 +76,7 @@ const (
 )
 
 // mayHaveUnknowns reports whether values may be unknown in this run.
-func (r *run) mayHaveUnknowns() bool { return r.dryRun || r.mode != updating }
+func (r *run) mayHaveUnknowns() bool { return r.mode != updating || r.previews() }
 
 // learn has Secrets learn the secrets of the configuration and of the state. It leaves out lists and objects of
 // the configuration, whose parts may be no secrets; they are learned when they are used.
@@ -189,7 +204,7 @@ func (r *run) configEntry(key string) (abi.ConfigEntry, bool) {
 func (d *deployment) migrate(ctx context.Context) (*state.Snapshot, error) {
 	before := d.State.Snapshot()
 	snapshot, migrated, err := edit.AddDefaultProviders(before, d.packageConfig)
-	if err != nil || len(migrated) == 0 || d.dryRun {
+	if err != nil || len(migrated) == 0 || d.previews() {
 		return snapshot, err
 	}
 	if err := d.State.Replace(ctx, snapshot); err != nil {
@@ -247,9 +262,16 @@ func PackageConfig(config []abi.ConfigEntry, pkg string) property.Map {
 }
 
 func (r *run) runContext() abi.RunContext {
+	c := r.pureContext()
+	c.DryRun = r.mayHaveUnknowns()
+	return c
+}
+
+// pureContext is runContext for a [Pure] program, which goes by unknown values alone.
+func (r *run) pureContext() abi.RunContext {
 	return abi.RunContext{
 		Project: r.Project, Stack: r.Stack, Organization: r.Organization,
-		Config: r.Config, DryRun: r.mayHaveUnknowns(), Parallel: uint32(r.Parallel),
+		Config: r.Config, DryRun: r.preview.is || r.mode != updating, Parallel: uint32(r.Parallel),
 	}
 }
 

@@ -216,10 +216,10 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 	}
 	resp, err := s.provider.Create(ctx, abi.CreateRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Inputs: n.Inputs,
-		Timeout: timeouts(n).Create, Preview: d.dryRun,
+		Timeout: timeouts(n).Create, Preview: d.previews(),
 	})
 	switch {
-	case d.dryRun && !providers.IsType(n.Type):
+	case !providers.IsType(n.Type) && d.previews():
 		resp.ID = "" // there is none yet, whatever the provider says
 	case err == nil && resp.ID == "":
 		err = errNoID
@@ -251,7 +251,7 @@ func (d *deployment) finishCall(
 	n := s.new
 	n.InitErrors = nil
 	f := initFailure(err)
-	if f != nil && f.ID == "" && !d.dryRun {
+	if f != nil && f.ID == "" && !d.previews() {
 		if id == "" {
 			f, err = nil, errors.Join(errNoID, err)
 		} else {
@@ -275,7 +275,7 @@ func (d *deployment) finishCall(
 	default:
 		return nil, errors.Join(err, d.endFailed(ctx, s, op, undone, err))
 	}
-	if d.dryRun {
+	if d.previews() {
 		outputs = d.previewOutputs(ctx, n, stableOutputs(s, outputs))
 	} else if outputs.ContainsUnknowns() {
 		err = errors.Join(err, fmt.Errorf("provider returned unknown values; they are recorded as null"))
@@ -293,7 +293,7 @@ func (d *deployment) endFailed(ctx context.Context, s *step, op record.Operation
 	if !outcomeUnknown(cause) && ctx.Err() == nil {
 		return d.recorder.Record(ctx, undone)
 	}
-	if e, ok := errors.AsType[*abi.Error](cause); !ok || e.Kind != abi.ErrorKindCrashed || e.Origin == abi.ErrorOriginPolicy || d.dryRun {
+	if e, ok := errors.AsType[*abi.Error](cause); !ok || e.Kind != abi.ErrorKindCrashed || e.Origin == abi.ErrorOriginPolicy || d.previews() {
 		return nil
 	}
 	crashed, err := d.recorder.Crashed(ctx, op)
@@ -342,7 +342,7 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 	}
 	s.began = op
 	var next []*state.Resource
-	if !d.dryRun {
+	if !d.previews() {
 		err := s.provider.Delete(ctx, abi.DeleteRequest{
 			URN: o.URN, Name: o.URN.Name(), Type: o.Type, ID: o.ID,
 			State: o.Outputs, OldInputs: o.Inputs, Timeout: timeouts(o).Delete,

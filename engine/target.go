@@ -207,7 +207,7 @@ func (g *generator) leaveUnselectedRead(gl *goal, old *state.Resource, id string
 		return nil, false
 	}
 	n := gl.state(gl.inputs)
-	selected, absent := s.Selects(n, old), s.Missing(n) != "" || id == "" && !g.dryRun
+	selected, absent := s.Selects(n, old), s.Missing(n) != "" || id == "" && !g.previews()
 	switch {
 	case absent && old == nil:
 		s.LeaveOut(n)
@@ -233,14 +233,14 @@ func (g *generator) checkReplacedTogether(old *state.Resource) error {
 }
 
 // mayLackResources reports whether registered resources may be absent, so that what comes from them is unknown.
-func (r *run) mayLackResources() bool { return r.mayHaveUnknowns() || r.selection.IsNarrow() }
+func (r *run) mayLackResources() bool { return r.selection.IsNarrow() || r.mayHaveUnknowns() }
 
 // continuesAfter reports whether a preview continues after a failed registration, to report all that the
 // selection lacks at once.
 func (r *run) continuesAfter(err error) bool {
 	_, missing := errors.AsType[*NotSelectedError](err)
 	_, lacking := errors.AsType[*skippedError](err)
-	return r.dryRun && (missing || lacking)
+	return (missing || lacking) && r.previews()
 }
 
 // knownOutputs returns the outputs of the stack or a component. Those that are unknown, because they come from

@@ -37,7 +37,7 @@ func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
 	resp, err := s.provider.Update(ctx, abi.UpdateRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: n.ID,
 		Olds: s.old.Outputs, News: n.Inputs, OldInputs: s.old.Inputs,
-		IgnoreChanges: n.IgnoreChanges, Timeout: timeouts(n).Update, Preview: d.dryRun,
+		IgnoreChanges: n.IgnoreChanges, Timeout: timeouts(n).Update, Preview: d.previews(),
 	})
 	n.RefreshBeforeUpdate = resp.RefreshBeforeUpdate
 	outputs, err := d.finishCall(ctx, s, op, undone.Ending(op), n.ID, resp.State, err)

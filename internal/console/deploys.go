@@ -201,7 +201,7 @@ func (d *deploy) run(ctx context.Context, r *stackrun.Run, o operation) error {
 		return nil
 	default:
 	}
-	_, err = r.Execute(ctx, operation, nil)
+	_, err = r.ExecutePreviewed(ctx, operation, nil)
 	return err
 }
 

@@ -162,7 +162,7 @@ func (p *Plugins) store(provider string) (*kvstore.Store, error) {
 		if store, err = p.options.Stores(provider); err != nil {
 			return nil, err
 		}
-		if !p.performing.Load() {
+		if p.previews() {
 			store = store.Copy()
 		}
 	}

@@ -114,10 +114,12 @@ type Plugins struct {
 	registry func() (*registry.Client, error)
 
 	performing atomic.Bool // see Perform
+	told       atomic.Bool // whether anything went by its being a preview, see Repeat
 	kept       atomic.Bool // whether this run has kept a module, see CollectModules
 
 	mu      sync.Mutex
 	modules map[string]*loading       // by path
+	loaded  []engine.PackageSpec      // by Load, in the preview
 	stores  map[string]*kvstore.Store // by provider
 	// nativeConfig is the configuration of the native provider, nil before it has one.
 	nativeConfig *property.Map
@@ -194,6 +196,27 @@ func (p *Plugins) Perform() {
 	clear(p.stores)
 }
 
+// previews reports whether this is a preview, for what a deployment does otherwise. It is noted for [Plugins.Repeat].
+func (p *Plugins) previews() bool {
+	p.told.Store(true)
+	return !p.performing.Load()
+}
+
+// Repeat loads the providers of the preview as the deployment after it does, whose state names them, and calls none. It reports
+// whether the deployment need not run: no provider had values to store, and no policy pack was told of the preview.
+func (p *Plugins) Repeat(ctx context.Context) bool {
+	p.mu.Lock()
+	loaded := slices.Clone(p.loaded)
+	p.mu.Unlock()
+	for _, spec := range loaded {
+		provider, err := p.Load(ctx, spec)
+		if err != nil || abi.Close(provider) != nil {
+			return false // the deployment reports it
+		}
+	}
+	return !p.told.Load()
+}
+
 // Diagnose reports a message as providers' messages are reported.
 func (p *Plugins) Diagnose(d engine.Diagnostic) { p.options.Events(d) }
 
@@ -238,6 +261,11 @@ make it a dynamic resource of a program for Node.js (docs/pulumi-dynamic.md), wh
 
 // Load implements [engine.Loader].
 func (p *Plugins) Load(ctx context.Context, spec engine.PackageSpec) (abi.Provider, error) {
+	if !p.performing.Load() {
+		p.mu.Lock()
+		p.loaded = append(p.loaded, spec)
+		p.mu.Unlock()
+	}
 	if provider, err := p.native(ctx, spec.Name, spec.Version); provider != nil || err != nil {
 		if provider != nil && spec.EnvVarMappings != "" {
 			return nil, errors.New("envVarMappings: a native provider is one process with one environment: preview it without --native")

@@ -126,7 +126,7 @@ func (p *Plugins) policyProgram(ctx context.Context, root *projectroot.Root, dec
 	log := &nativeLog{declared.Path, p.options.Events}
 	policy, err := p.options.OpenPolicy(ctx, PolicyOptions{
 		Source: written, Log: func(e abi.LogEntry) { log.Write(ctx, e) },
-		Run: abi.RunContext{Project: p.project.Name, Config: p.options.Config, DryRun: !p.performing.Load()},
+		Run: abi.RunContext{Project: p.project.Name, Config: p.options.Config, DryRun: p.previews()},
 	})
 	if err != nil {
 		return pack, err

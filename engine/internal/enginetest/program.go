@@ -31,6 +31,12 @@ func (f Program) Run(ctx context.Context, run abi.RunContext, m abi.Monitor) err
 	return f(&Run{Ctx: ctx, Context: run, Monitor: m, Root: root.URN})
 }
 
+// Pure is a program that does not ask whether it is previewed.
+type Pure struct{ Program }
+
+// Pure implements engine.Pure.
+func (Pure) Pure() {}
+
 // Resource is a registered resource.
 type Resource struct {
 	abi.RegisterResourceResponse

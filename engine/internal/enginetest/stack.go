@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -204,6 +205,13 @@ func (s *Stack) Snapshot() *state.Snapshot {
 	snapshot, _, err := state.Load(context.Background(), s.Store, s.name, s.keys().Open)
 	require.NoError(s.t, err)
 	return snapshot
+}
+
+// Recorded returns all that the state holds, to compare.
+func (s *Stack) Recorded() []any {
+	s.t.Helper()
+	snapshot := s.Snapshot()
+	return []any{snapshot.Manifest, maps.Collect(snapshot.Resources()), maps.Collect(snapshot.Operations()), snapshot.Extensions}
 }
 
 // Resource returns the recorded resource of that name, nil if there is none.

@@ -26,8 +26,8 @@ type Recorder struct {
 	// naming is held by a renaming and shared by all other changes, which write the names of that moment.
 	naming sync.RWMutex
 
-	mu    sync.Mutex
-	wrote bool // something reached the journal
+	mu      sync.Mutex
+	changed bool // something reached the journal, or would without a preview
 	// current holds the recorded resources, and serials their numbers. A resource that was renamed keeps
 	// its number, for steps that know it as it was.
 	current map[state.Serial]*state.Resource
@@ -191,6 +191,7 @@ func (r *Recorder) record(ctx context.Context, c Change, deletions []*state.Reso
 	}
 	r.mu.Lock()
 	entry, serial, err := r.entry(c)
+	r.changed = r.changed || len(entry) > 0
 	r.mu.Unlock()
 	if err != nil {
 		return nil, err
@@ -227,9 +228,6 @@ func (r *Recorder) append(ctx context.Context, entry state.Entry, deletions []*s
 		ops[i] = Operation{r.newOp(), true, state.OperationDeleting, res}
 		entries = append(entries, state.Entry{state.BeginOperation{Op: ops[i].id, Type: state.OperationDeleting, Resource: res}})
 	}
-	r.mu.Lock()
-	r.wrote = true
-	r.mu.Unlock()
 	errs := r.stack.AppendAll(context.WithoutCancel(ctx), entries...)
 	for i, res := range deletions {
 		if errs[i+1] == nil {
@@ -242,16 +240,16 @@ func (r *Recorder) append(ctx context.Context, entry state.Entry, deletions []*s
 	return begun, errs[0]
 }
 
-// Wrote reports whether this deployment has written anything.
-func (r *Recorder) Wrote() bool {
+// Changed reports whether this deployment has changed what is recorded, or would in place of its preview.
+func (r *Recorder) Changed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.wrote
+	return r.changed
 }
 
 // Sign records who changed the state, if anything changed it.
 func (r *Recorder) Sign(ctx context.Context, m state.Manifest) error {
-	if !r.Wrote() {
+	if r.stack == nil || !r.Changed() {
 		return nil
 	}
 	entry, err := r.unusedExtensions()

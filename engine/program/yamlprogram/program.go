@@ -67,6 +67,9 @@ func New(project *program.Project, schemas Schemas) *Program {
 	return &Program{project: project, schemas: schemas}
 }
 
+// Pure implements [engine.Pure]: whether a run is a preview counts for failures and unknown values alone.
+func (p *Program) Pure() {}
+
 // Limit bounds what the evaluation of a run, or a check, may take. Without it, the defaults of [budget.Limits] do. The
 // error of a run that takes more has a [*budget.ExceededError].
 func (p *Program) Limit(limits budget.Limits) {

@@ -112,6 +112,10 @@ type Run struct {
 	// update is for the history of the stack, nil if nothing was executed.
 	update   *workspace.Update
 	warnings warnings
+	// told has the events of a preview, nil if nothing is executed after it, and repeats is its result if there is nothing else
+	// to do.
+	told    *told
+	repeats *engine.Result
 	// sampled has the instances that the record samples, nil until there are providers.
 	sampled atomic.Pointer[plugins.Plugins]
 }
@@ -211,7 +215,13 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	}
 	r.record(&p, o, stack)
 	said := p.Events
-	p.Events = func(e engine.Event) { said(r.warnings.once(e)) }
+	p.Events = func(e engine.Event) {
+		r.told.hear(e)
+		said(r.warnings.once(e))
+	}
+	if !o.Preview {
+		r.told = &told{says: p.Events}
+	}
 	p.Instances, p.Config = o.Parallel, r.Deployment.Config
 	p.Modules, p.Shared, p.Stores = w.ModulesDir(), w.SharedModules(), w.Stores(context.WithoutCancel(ctx), stack)
 	p.RunNative, p.Stop = true, o.Stop
@@ -262,19 +272,39 @@ func (r *Run) programOf(p *program.Project, pulumi Pulumi, report func(engine.Ev
 
 // Preview plans an operation.
 func (r *Run) Preview(ctx context.Context, o engine.Operation) (*engine.Result, error) {
-	result, err := engine.Preview(ctx, r.Deployment, o)
+	result, err := engine.Preview(ctx, r.told.listen(r.Deployment), o)
 	r.failed = err
+	if err == nil && result.Settled {
+		r.repeats = result
+	}
 	return result, err
+}
+
+// ExecutePreviewed is Execute for the operation that Preview has just planned. If it would only repeat the preview, the events of
+// the preview are told once more instead.
+func (r *Run) ExecutePreviewed(ctx context.Context, o engine.Operation, finish func(*engine.Result) error) (*engine.Result, error) {
+	return r.execute(ctx, finish, func() (*engine.Result, error) {
+		events := r.told.end()
+		if r.repeats == nil || events == nil || ctx.Err() != nil || isClosed(r.Deployment.Stop) || !r.Plugins.Repeat(ctx) {
+			return engine.Run(ctx, r.Deployment, o)
+		}
+		r.told.again(events, r.Deployment)
+		return r.repeats, nil
+	})
 }
 
 // Execute runs an operation, which Close adds to the history of the stack. finish, unless nil, receives the
 // result of a successful operation.
 func (r *Run) Execute(ctx context.Context, o engine.Operation, finish func(*engine.Result) error) (*engine.Result, error) {
+	return r.execute(ctx, finish, func() (*engine.Result, error) { return engine.Run(ctx, r.Deployment, o) })
+}
+
+func (r *Run) execute(ctx context.Context, finish func(*engine.Result) error, run func() (*engine.Result, error)) (*engine.Result, error) {
 	r.Plugins.Perform()
 	r.executed = true
 	update := r.Workspace.Begun(r.command)
 	update.Message = r.message
-	result, err := engine.Run(ctx, r.Deployment, o)
+	result, err := run()
 	r.failed = err
 	if err == nil && finish != nil {
 		err = finish(result)

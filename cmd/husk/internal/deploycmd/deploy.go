@@ -266,7 +266,11 @@ func (s *session) run(ctx context.Context, c command, o *openRun) (declined bool
 		s.begin()
 	}
 	s.executes.Store(true)
-	result, err := o.Execute(ctx, operation, finish)
+	execute := o.Execute
+	if s.trace == nil && f.timeline == "" { // which show when the steps of the execution were
+		execute = o.ExecutePreviewed
+	}
+	result, err := execute(ctx, operation, finish)
 	if err == nil {
 		s.changed = result.Changes.Total()+result.Actions > 0
 	}

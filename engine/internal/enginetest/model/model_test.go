@@ -181,7 +181,8 @@ func (m *model) up(a act) (refused bool) {
 	program := a.Program.program()
 	before, ignored := m.export(), m.ignored(a.Program)
 	m.also(func(d *enginetest.Deployment) { d.DraftPlan = true })
-	result, err := m.Try(enginetest.Preview, program)
+	recorded := m.Recorded()
+	result, err := m.Try(enginetest.Preview, enginetest.Pure{Program: program})
 	if m.isRefused(err) {
 		require.Equal(m.t, before, m.export(), "a preview changes nothing")
 		_, err = m.Try(enginetest.Up, program)
@@ -194,12 +195,21 @@ func (m *model) up(a act) (refused bool) {
 	require.Equal(m.t, before, m.export(), "a preview changes nothing")
 	_, err = m.Try(enginetest.Up, program)
 	require.NoError(m.t, err)
+	if result.Settled {
+		require.Equal(m.t, recorded, m.Recorded(), "an update after a settled preview writes nothing")
+	}
 	require.ElementsMatch(m.t, planned, m.Steps(), "a preview tells what is done")
 	m.requireIgnored(ignored)
 	m.Edit = func(d *enginetest.Deployment) { m.listening(d); d.Policies = a.policies(m.t) }
+	recorded = m.Recorded()
+	result, err = m.Try(enginetest.Preview, enginetest.Pure{Program: program})
+	require.NoError(m.t, err)
 	again, err := m.Try(enginetest.Up, program)
 	require.NoError(m.t, err)
 	require.Zero(m.t, again.Changes.Total(), "a second update does nothing: %v", m.Steps())
+	if result.Settled {
+		require.Equal(m.t, recorded, m.Recorded(), "an update after a settled preview writes nothing")
+	}
 	m.requireUpgrade(a)
 	return false
 }
