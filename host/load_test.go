@@ -34,7 +34,7 @@ func TestModulesThatAreRefused(t *testing.T) {
 		"empty file": {nil, host.ErrNotWasm, "not a WebAssembly module"},
 		"a script":   {[]byte("#!/bin/sh\nrm -rf /\n"), host.ErrNotWasm, "not a WebAssembly module"},
 		"cut off":    {good[:len(good)-7], host.ErrTruncated, "the module is cut off"},
-		"component":  {[]byte("\x00asm\x0d\x00\x01\x00"), host.ErrComponent, "a WebAssembly component, not a core module: build it for wasm32-wasip1, as wasm32-wasip2 makes components"},
+		"component":  {[]byte("\x00asm\x0d\x00\x01\x00"), host.ErrComponent, "a WebAssembly component, not a core module: build it with husk provider build or for wasm32-wasip1, as wasm32-wasip2, jco, and componentize-py make components"},
 		"no provider": {
 			[]byte("\x00asm\x01\x00\x00\x00"), host.ErrNotProvider,
 			"the module is not a provider: it exports no interface husk:provider/provider (nor is it a policy pack or a program)",

@@ -188,6 +188,8 @@ func (p *Plugins) build(ctx context.Context, name, dir string, from origin,
 				"name a .wasm file, or build it without --untrusted-project once you have read it", dir, l.Name)
 		}
 		build = func(ctx context.Context, dir string) ([]byte, error) { return l.Build(ctx, dir, guestsdk.In(l.Name)) }
+	} else if err := langbuild.Refused(dir); err != nil {
+		return nil, nil, err
 	}
 	over := p.progress.begin(ctx, name, building)
 	wasm, err := build(ctx, dir)

@@ -33,7 +33,10 @@ var languages = []Language{
 	{"typescript", hasPackage, buildPackage},
 }
 
-func hasPackage(dir string) bool { return has(dir, jsbuild.Manifest) }
+// pulumiManifest is the file of a package of Pulumi's SDK, whose source an SDK of Pulumi runs.
+const pulumiManifest = "PulumiPlugin.yaml"
+
+func hasPackage(dir string) bool { return has(dir, jsbuild.Manifest) && !has(dir, pulumiManifest) }
 
 // buildPackage builds a package of npm, which has its SDK and its tools.
 func buildPackage(ctx context.Context, dir string, _ fs.FS) ([]byte, error) {
@@ -49,6 +52,23 @@ func Of(dir string) *Language {
 		if languages[i].is(dir) {
 			return &languages[i]
 		}
+	}
+	return nil
+}
+
+// Refused returns why no module can be built of the source in a directory, which is in no language that [Of] knows. It is nil for
+// source in Go, and for none.
+func Refused(dir string) error {
+	switch {
+	case has(dir, "*.go"):
+		return nil
+	case has(dir, pulumiManifest):
+		return fmt.Errorf("%s is a package of Pulumi's SDK, as it has a file %s, and no module is built of one: list the directory under "+
+			"packages in the project file, not under plugins.providers; in Node.js and Python it runs as a process without a sandbox", dir, pulumiManifest)
+	case has(dir, "pyproject.toml"), has(dir, "*.py"):
+		return fmt.Errorf("the provider in %s is Python source, and there is no SDK for modules in Python: write it in Go, C, Rust, or TypeScript, "+
+			"as husk new provider --language begins it, or with Pulumi's SDK for Python, in a directory with a file %s: the project lists "+
+			"that under packages, and it runs as a process without a sandbox", dir, pulumiManifest)
 	}
 	return nil
 }

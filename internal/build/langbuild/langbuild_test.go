@@ -38,6 +38,39 @@ func TestWhatCargoLacks(t *testing.T) {
 	require.ErrorContains(t, err, "there is no cargo command to build it with: install Rust from https://rustup.rs")
 }
 
+// Source of which no module can be built is refused with what the author can do, and no tool is run for it.
+func TestSourceWithoutAnSDK(t *testing.T) {
+	const component, process = "list the directory under packages", "runs as a process without a sandbox"
+	for name, c := range map[string]struct {
+		files []string
+		want  []string // nil if the source is not refused
+	}{
+		"a package of Python":             {[]string{"pyproject.toml"}, []string{"there is no SDK for modules in Python", "Pulumi's SDK for Python", process}},
+		"a script in Python":              {[]string{"app.py"}, []string{"there is no SDK for modules in Python", process}},
+		"components in Python":            {[]string{"PulumiPlugin.yaml", "__main__.py", "pyproject.toml"}, []string{"PulumiPlugin.yaml", component, process}},
+		"components in Node.js":           {[]string{"PulumiPlugin.yaml", "package.json", "index.ts"}, []string{"PulumiPlugin.yaml", component, process}},
+		"components in YAML":              {[]string{"PulumiPlugin.yaml"}, []string{"PulumiPlugin.yaml", component}},
+		"Go with scripts in Python":       {[]string{"main.go", "generate.py", "PulumiPlugin.yaml"}, nil},
+		"a directory without source code": {[]string{"README.md"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, file := range c.files {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, file), nil, 0o644))
+			}
+			require.Nil(t, langbuild.Of(dir))
+			err := langbuild.Refused(dir)
+			if c.want == nil {
+				require.NoError(t, err)
+			}
+			for _, want := range c.want {
+				require.ErrorContains(t, err, want)
+				require.ErrorContains(t, err, dir)
+			}
+		})
+	}
+}
+
 // The search for Zig in Python's packages runs no code of the working directory or of the source.
 func TestTheSourceIsNotTakenForZig(t *testing.T) {
 	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()

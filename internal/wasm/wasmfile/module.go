@@ -22,7 +22,7 @@ import (
 // Errors for files that are not core modules.
 var (
 	ErrNotWasm   = errors.New("not a WebAssembly module")
-	ErrComponent = errors.New("a WebAssembly component, not a core module: build it for wasm32-wasip1, as wasm32-wasip2 makes components")
+	ErrComponent = errors.New("a WebAssembly component, not a core module: build it with husk provider build or for wasm32-wasip1, as wasm32-wasip2, jco, and componentize-py make components")
 	ErrVersion   = errors.New("a WebAssembly module of an unknown version of the binary format")
 )
 

@@ -142,6 +142,47 @@ outputs: {label: "${cage.label}", note: "${cage.note}"}
 	}
 }
 
+// notesInPython is a provider of resources that is written with the SDK for Python.
+var notesInPython = map[string]string{
+	"PulumiPlugin.yaml": zooInPython["PulumiPlugin.yaml"],
+	"__main__.py": `import json, sys
+from pulumi.provider.experimental import provider as p, server
+
+text = {"text": {"type": "string"}}
+note = {"inputProperties": text, "requiredInputs": ["text"], "properties": text, "required": ["text"]}
+
+
+class Notes(p.Provider):
+    async def get_schema(self, request):
+        return p.GetSchemaResponse(json.dumps({"name": "notes", "version": "1.0.0", "resources": {"notes:index:Note": note}}))
+
+    async def create(self, request):
+        return p.CreateResponse("note-1", request.properties)
+
+    async def delete(self, request):
+        return None
+
+
+server.main(sys.argv[1:], "1.0.0", Notes())
+`,
+}
+
+// A provider of resources in Python is such a package, too.
+func TestAProviderInPython(t *testing.T) {
+	p := newProject(t, "yaml")
+	p.folder("notes", notesInPython)
+	require.NoError(t, os.Symlink(sdktest.Python(t), filepath.Join(p.dir, "notes", "venv")))
+	p.file("packages: {notes: ./notes}\n")
+	p.write("Pulumi.yaml", p.read("Pulumi.yaml")+`
+resources: {note: {type: "notes:index:Note", properties: {text: Hello}}}
+outputs: {text: "${note.text}"}
+`)
+	p.cycle(2)
+	require.Equal(t, "note-1", p.recorded("note").ID)
+	require.Equal(t, "Hello", p.output("text"))
+	p.destroy(2)
+}
+
 // A program uses components as the generated SDK of their package registers them.
 func TestComponentsInNode(t *testing.T) {
 	nightly.Skip(t)
