@@ -84,7 +84,7 @@ func (e *RefusedError) Error() string {
 	if e.Reason != "" {
 		text += " (" + e.Reason + ")"
 	}
-	return text + "\nname another proxy in GOPROXY, or the repository itself: GOPROXY=direct"
+	return text + "\nname another proxy in GOPROXY, or take what this one refuses from its repository: GOPROXY='PROXY|direct', with | in place of a comma"
 }
 
 // refused finds the answer of a proxy that has rules, or that fails. Answers 404 and 410 mean that the version does not exist.

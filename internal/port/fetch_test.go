@@ -143,7 +143,7 @@ func TestAProxyThatRefuses(t *testing.T) {
 		files(t, map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo}): "github.com/hashicorp/terraform-plugin-sdk/v2",
 	} {
 		_, err := port.Port(t.Context(), source, port.Options{Dir: t.TempDir(), SDK: sdk})
-		require.ErrorContains(t, err, "the module proxy refuses "+proxy.URL+"/"+of+": 403 Forbidden (This module is not available)\nname another proxy in GOPROXY")
+		require.ErrorContains(t, err, "the module proxy refuses "+proxy.URL+"/"+of+": 403 Forbidden (This module is not available)\nname another proxy in GOPROXY, or take what this one refuses from its repository: GOPROXY='PROXY|direct'")
 		require.NotContains(t, err.Error(), "does not build")
 		require.NotContains(t, err.Error(), "go list -m -versions")
 	}
