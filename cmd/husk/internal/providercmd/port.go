@@ -89,6 +89,9 @@ func (a commands) port(ctx context.Context, source, out string, o cli.PortOption
 		begin("checking " + name + ", " + display.Megabytes(len(wasm)))
 		m, text, err := p.Check(ctx, name, wasm)
 		end()
+		if refused, ok := errors.AsType[*host.LoadError](err); ok && refused.Advice != "" && len(o.Only) == 0 && strings.HasPrefix(is.Origin.Kind, "Terraform ") {
+			refused.Advice += ", or port only the types that you use, such as --only '" + name + "_TYPE,…'"
+		}
 		if err != nil {
 			return err
 		}
