@@ -136,6 +136,10 @@ func readable(res *state.Resource) bool {
 
 // readIfUnsure reads a resource that the program registers and that needs it, and returns how it is recorded then.
 func (d *deployment) readIfUnsure(ctx context.Context, old *state.Resource) (*state.Resource, error) {
+	if old != nil && old.PendingReplacement {
+		d.recorder.NoteRead(old.URN) // this run has deleted its object
+		return old, nil
+	}
 	if old == nil || !d.needsRead(old) {
 		return old, nil
 	}

@@ -308,3 +308,28 @@ func TestCutOffAgainAfterItsRenaming(t *testing.T) {
 		}
 	}
 }
+
+// A run was cut off while it updated an object. The next one deletes the object with another one, and does not read it afterwards.
+func TestCutOffAndDeletedBeforeItsReplacement(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	program := func(a, b string) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			first, err := p.Custom(enginetest.Single, "a", enginetest.Props("key", a))
+			if err != nil {
+				return err
+			}
+			_, err = p.Custom(enginetest.Plain, "b", enginetest.Props("key", b), func(o *abi.ResourceOptions) { o.ReplaceWith = []urn.URN{first.URN} })
+			return err
+		}
+	}
+	s.Up(program("1", "1"))
+	s.Cloud.Hook = func(string) error { return crashed }
+	_, err := s.Try(enginetest.Up, program("1", "2"))
+	require.ErrorIs(t, err, crashed)
+	s.Cloud.Hook = nil
+	s.Preview(program("2", "2"))
+	previewed := s.Steps()
+	s.Up(program("2", "2"))
+	require.ElementsMatch(t, previewed, s.Steps())
+	require.Zero(t, countPending(s))
+}
