@@ -130,7 +130,7 @@ func (m *model) act(a act) {
 	}
 	m.requireKnown()
 	require.Empty(m.t, m.disorder)
-	unread := len(a.Fail) > 0 && (a.Answer == misled || a.Answer == unimplemented) // what was cut off before is not read again
+	unread := len(a.Fail) > 0 && (a.Answer == misled || a.Answer == unimplemented && a.Do == "up") // what was cut off before is not read again
 	if len(a.Lose)+len(a.Drift) > 0 && (!a.quiet() || a.narrow() || refused) || unread {
 		m.calm()
 		m.Refresh() // an update alone does not look for what has vanished or changed
@@ -243,8 +243,8 @@ func (m *model) ignored(program modelProgram) (out []*state.Resource) {
 func (m *model) requireIgnored(before []*state.Resource) {
 	for _, old := range before {
 		now := m.Resource(old.URN.Name())
-		if now == nil || now.URN != old.URN || !now.Created.Equal(old.Created) || now.External != old.External {
-			continue // it is another object
+		if now == nil || now.URN != old.URN || !now.Created.Equal(old.Created) || now.External != old.External || m.shared[old.ID] {
+			continue // it is another object, or what a refresh reads of it is another resource's
 		}
 		had, _ := old.Inputs.Get("parts").AsArray()
 		has, _ := now.Inputs.Get("parts").AsArray()

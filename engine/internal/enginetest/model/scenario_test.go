@@ -178,7 +178,7 @@ func (m modelProgram) importID(r modelResource) string { return r.Name + "-in" +
 func (m modelProgram) called() (names []string) {
 	for _, r := range m.Resources {
 		names = append(names, r.Name)
-		if r.Owner > 0 {
+		if r.Owner > 0 && !m.Resources[r.Owner-1].isComponent() {
 			names = append(names, slices.Repeat([]string{m.Resources[r.Owner-1].Name}, 4)...)
 		}
 	}
@@ -538,13 +538,19 @@ func drawScenario(t *rapid.T) scenario {
 		return rapid.SliceOfNDistinct(rapid.SampledFrom(selectable), 0, 2, rapid.ID).Draw(t, what)
 	}
 	var out scenario
-	calls := func(what string, now modelProgram, methods ...string) (calls []string) {
-		names := now.called()
-		if n := len(out); n > 0 {
-			names = append(names, out[n-1].Program.called()...)
+	calls := func(what string, least int, now modelProgram, methods ...string) (calls []string) {
+		made, had := now.called(), []string{"a"} // what there is to delete
+		for _, a := range out {
+			if a.Do == "up" {
+				had = append(a.Program.called(), "a")
+			}
 		}
-		for range rapid.IntRange(0, 2).Draw(t, what) {
-			calls = append(calls, rapid.SampledFrom(methods).Draw(t, what)+" "+rapid.SampledFrom(append(names, "a")).Draw(t, what))
+		for range rapid.IntRange(least, 2).Draw(t, what) {
+			method, names := rapid.SampledFrom(methods).Draw(t, what), had
+			if method != "delete" {
+				names = append(slices.Clone(made), had...)
+			}
+			calls = append(calls, method+" "+rapid.SampledFrom(names).Draw(t, what))
 		}
 		return calls
 	}
@@ -576,7 +582,11 @@ func drawScenario(t *rapid.T) scenario {
 		case "destroy":
 			a.RunProgram = rapid.IntRange(0, 2).Draw(t, "run program") == 2
 		}
-		switch rapid.IntRange(0, 5).Draw(t, "trouble") {
+		troubles := []int{0, 1, 2, 3, 4, 5}
+		if a.Do == "destroy" { // as each scenario ends without trouble
+			troubles = []int{0, 3, 4, 4, 4, 5}
+		}
+		switch rapid.SampledFrom(troubles).Draw(t, "trouble") {
 		case 5:
 			if a.Do == "import" {
 				break
@@ -589,11 +599,17 @@ func drawScenario(t *rapid.T) scenario {
 				a.Excludes = some("excludes")
 			}
 		case 4:
-			methods := map[string][]string{"up": {"create", "update", "delete", "delete", "read", "check", "diff"}, "refresh": {"read"}, "destroy": {"delete"}, "import": {"read", "check"}}
-			a.Fail, a.Half = calls("fail", a.Program, methods[a.Do]...), calls("half", a.Program, "create", "update")
-			possible := answers
-			if a.Do == "refresh" || a.Do == "import" { // which have no effect
-				possible = answers[:slices.Index(answers, lost)]
+			var possible []answer
+			switch a.Do {
+			case "up":
+				a.Fail = calls("fail", 0, a.Program, "create", "update", "delete", "delete", "read", "check", "diff")
+				a.Half, possible = calls("half", 0, a.Program, "create", "update"), answers
+			case "destroy": // of which nothing is half done
+				a.Fail, possible = calls("fail", 1, a.Program, "delete"), answers[:slices.Index(answers, nameless)]
+			case "refresh": // which has no effect
+				a.Fail, possible = calls("fail", 1, a.Program, "read"), answers[:slices.Index(answers, lost)]
+			case "import":
+				a.Fail, possible = calls("fail", 1, a.Program, "read", "check"), answers[:slices.Index(answers, lost)]
 			}
 			a.Answer = rapid.SampledFrom(possible).Draw(t, "answer")
 			a.ContinueOnError = rapid.Bool().Draw(t, "continue")
