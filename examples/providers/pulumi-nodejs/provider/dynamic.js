@@ -173,7 +173,9 @@ runtime.uncaught = e => { ask("uncaught", JSON.stringify(failureOf(e))); };
 const begin = text => {
     const r = JSON.parse(text);
     current.config = r.config; current.project = r.project;
-    runtime.begin(r.env);
+    // As in Pulumi, a variable has what the configuration says of the package itself.
+    const own = Object.entries(r.config).filter(([key]) => key.startsWith("pulumi-nodejs:")).map(([key, v]) => [key.slice("pulumi-nodejs:".length), v]);
+    runtime.begin({ ...r.env, PULUMI_CONFIG: JSON.stringify(Object.fromEntries(own)) });
     methods[r.method](r).then(v => ask("done", JSON.stringify(v))).catch(e => ask("failed", JSON.stringify(failureOf(e))));
 };
 define("__begin", begin); define("__idle", runtime.idle); define("__end", runtime.end);

@@ -149,6 +149,7 @@ func TestWhatFunctionsMayUseOfPulumi(t *testing.T) {
 	p := provider.New()
 	require.NoError(t, p.Configure(t.Context(), abi.ConfigureRequest{Inputs: pt.MapOf(pt.Object{
 		resource.Project() + ":size": "3", resource.Project() + ":parts": `["a"]`, "aws:region": "north", resource.Project() + ":on": "true",
+		"pulumi-nodejs:id": "x1",
 	})}))
 	for body, want := range map[string]any{
 		`const c = new pulumi.Config(); out = [c.getNumber("size"), c.requireObject("parts"), c.getBoolean("on"), c.get("none") === undefined]`: pt.List{3.0, pt.List{"a"}, true, true},
@@ -156,6 +157,7 @@ func TestWhatFunctionsMayUseOfPulumi(t *testing.T) {
 		`try { new pulumi.Config().require("none") } catch (e) { out = e.message.split("\n")[0] }`:                     "Missing required configuration variable '" + resource.Project() + ":none'",
 		`out = await pulumi.interpolate` + "`a${pulumi.output(Promise.resolve(1)).apply(n => n + 1)}b`" + `.promise()`: "a2b",
 		`out = await pulumi.all({ x: new pulumi.Config().getSecret("size"), y: [pulumi.output(2)] }).promise()`:        pt.Object{"x": "3", "y": pt.List{2.0}},
+		`out = JSON.parse(process.env.PULUMI_CONFIG)`:                                                                  pt.Object{"id": "x1"},
 		`await pulumi.log.info("hello"); out = require("@pulumi/pulumi/log/index.js") === pulumi.log`:                  true,
 		`try { new pulumi.CustomResource() } catch (e) { out = e.message.slice(0, 64) }`:                               "the closure of the dynamic provider uses CustomResource of @pulu",
 	} {
