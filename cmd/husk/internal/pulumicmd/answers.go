@@ -64,11 +64,19 @@ func (a *answers) change() {
 	without := install.Flags().Bool("no-plugins", false, "")
 	run := install.RunE
 	install.RunE = func(cmd *cobra.Command, args []string) error {
-		if *without {
-			a.Say("husk installs no packages of a language: run npm install, or pip install, yourself.")
-			return nil
+		project, err := a.Project(cmd.Context())
+		if err != nil {
+			return err
 		}
-		return run(cmd, args)
+		if !*without {
+			if err := run(cmd, args); err != nil {
+				return err
+			}
+		}
+		if command, ok := map[string]string{"nodejs": "npm install", "python": "pip install -r requirements.txt"}[project.Runtime]; ok {
+			a.Say("husk installs no packages of a language: run %s yourself, or what the program has in its place.", command)
+		}
+		return nil
 	}
 	for _, path := range []string{"config", "config get", "config set", "config set-all", "config rm", "config rm-all"} {
 		refuse(a.find(path).Flags(), "config-file", noConfigFile, false)
