@@ -213,17 +213,17 @@ func FlagError(cmd *cobra.Command, err error) error {
 	}
 	_, notParsed := errors.AsType[*strconv.NumError](err)
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		flag, wanted := wrong.GetFlag(), "a whole number"
-		of, isChoice := flag.Value.(Words)
+		flag, why := wrong.GetFlag(), errors.New("must be a whole number")
+		_, isChoice := flag.Value.(Words)
 		switch {
 		case isChoice:
-			wanted = AnyOf(of.Words())
+			why = wrong.Unwrap()
 		case !notParsed:
 			return seeHelp(cmd, err)
 		case flag.Value.Type() == "bool":
-			wanted = "true or false"
+			why = errors.New("must be true or false")
 		}
-		err = fmt.Errorf("--%s %s: must be %s", flag.Name, wrong.GetValue(), wanted)
+		err = fmt.Errorf("--%s %s: %w", flag.Name, wrong.GetValue(), why)
 	}
 	return seeHelp(cmd, err)
 }
