@@ -51,7 +51,7 @@ for (const method of ["get", "require"]) {
 const log = Object.fromEntries([["debug", "debug"], ["info", "info"], ["warn", "warning"], ["error", "error"]].map(([name, severity]) => [name, async message => { ask(severity, String(message)); }]));
 const inProgram = { get(o, name) {
     if (name in o || typeof name === "symbol" || name === "then" || name === "__esModule") return o[name];
-    throw new Error(`the closure of the dynamic provider uses ${String(name)} of @pulumi/pulumi, which works in the program alone; functions may use ${Object.keys(o).join(", ")}`);
+    throw new Error(`the closure of the dynamic provider uses ${String(name)} of @pulumi/pulumi, which works in the program alone; functions may use ${Object.keys(sdk).join(", ")}`);
 } };
 const sdk = new Proxy({
     log, Config, Output, output, concat, all: output, secret: output, unsecret: output, interpolate: (texts, ...values) => concat(...texts.flatMap((t, i) => i < values.length ? [t, values[i]] : [t])),
@@ -63,6 +63,8 @@ const require = name => {
     const plain = String(name).replace(/^node:/, "");
     if (Object.prototype.hasOwnProperty.call(modules, plain)) return modules[plain];
     let why;
+    // A function of the SDK that is a part of the closure needs other files of it. It may never be called.
+    if (plain.startsWith("@pulumi/pulumi/")) return new Proxy({}, inProgram);
     if (builtins.has(plain)) why = `the closure of the dynamic provider needs the module ${name} of Node.js, which does not work in the sandbox: ${advice[plain] || "do this in the program, outside the functions of the dynamic provider"}`;
     else if (/\.node$/.test(plain)) why = `the closure of the dynamic provider needs the native module ${name}, which cannot run in the sandbox: use one in JavaScript, or a provider made for it`;
     else if (/^[./]/.test(plain)) why = `the closure of the dynamic provider needs the file ${name} at run time, which the sandbox does not have: import it at the top of the program, so that its functions become part of the closure`;

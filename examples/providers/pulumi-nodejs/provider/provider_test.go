@@ -159,7 +159,9 @@ func TestWhatFunctionsMayUseOfPulumi(t *testing.T) {
 		`out = await pulumi.all({ x: new pulumi.Config().getSecret("size"), y: [pulumi.output(2)] }).promise()`:        pt.Object{"x": "3", "y": pt.List{2.0}},
 		`out = JSON.parse(process.env.PULUMI_CONFIG)`:                                                                  pt.Object{"id": "x1"},
 		`await pulumi.log.info("hello"); out = require("@pulumi/pulumi/log/index.js") === pulumi.log`:                  true,
-		`try { new pulumi.CustomResource() } catch (e) { out = e.message.slice(0, 64) }`:                               "the closure of the dynamic provider uses CustomResource of @pulu",
+		`const utils = require("@pulumi/pulumi/utils.js"); try { utils.isInstance() } catch (e) { out = e.message }`: "the closure of the dynamic provider uses isInstance of @pulumi/pulumi, " +
+			"which works in the program alone; functions may use log, Config, Output, output, concat, all, secret, unsecret, interpolate, getProject",
+		`try { new pulumi.CustomResource() } catch (e) { out = e.message.slice(0, 64) }`: "the closure of the dynamic provider uses CustomResource of @pulu",
 	} {
 		created, err := p.Create(t.Context(), abi.CreateRequest{URN: resource, Type: token, Inputs: written(`const pulumi = require("@pulumi/pulumi"); let out; `+body+`; return { id: "x", outs: { out } }`, nil)})
 		require.NoError(t, err, body)
