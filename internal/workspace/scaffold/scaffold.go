@@ -41,6 +41,8 @@ type Template struct {
 	Projects []string
 	// Next are commands to go on with.
 	Next []string
+	// Dir is the directory of a template of Pulumi, empty for one of Husk.
+	Dir string
 }
 
 // All returns the templates, projects first.
@@ -176,8 +178,10 @@ func goVersion() string {
 // Options are the options of [Create].
 type Options struct {
 	// Name is the name of the project or package.
-	Name   string
-	Source Source
+	Name string
+	// Description is that of the project, for a template of Pulumi.
+	Description string
+	Source      Source
 	// Build returns the module that is built of a directory of Go source.
 	Build func(ctx context.Context, dir string) ([]byte, error)
 	// Fetch returns the directory of the source of a version of Husk.
@@ -249,6 +253,9 @@ func (f files) names() []string {
 
 // files returns the files of a template without modules, sorted.
 func (t Template) files(o Options) (files, error) {
+	if t.Dir != "" {
+		return t.filesOfPulumi(o)
+	}
 	fill := strings.NewReplacer("{{name}}", o.Name, "{{require}}", o.Source.require(), "{{npm}}", o.Source.npm(), "{{go}}", goVersion())
 	var out files
 	root := path.Join("templates", t.Name)

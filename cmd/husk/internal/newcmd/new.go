@@ -27,8 +27,8 @@ type commands struct{ *cli.App }
 func Commands(a *cli.App) []*cobra.Command { return []*cobra.Command{commands{a}.create()} }
 
 type options struct {
-	name, sdk, language string
-	list                bool
+	name, description, sdk, language string
+	list                             bool
 }
 
 func (a commands) create() *cobra.Command {
@@ -36,7 +36,7 @@ func (a commands) create() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "new [TEMPLATE [DIR]]", Short: "Begin a project, provider, component, or policy pack",
 		Long: "Writes the files of a template to a directory, by default one with the name of the template, and shows how to go\n" +
-			"on. No file is overwritten.\n\n" + listed(),
+			"on. No file is overwritten. A template of Pulumi is the path of a directory with a Pulumi.yaml.\n\n" + listed(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.list || len(args) == 0 {
 				return a.listTemplates()
@@ -62,6 +62,7 @@ func (a commands) create() *cobra.Command {
 	flags.BoolVar(&o.list, "list", false, "list the templates")
 	flags.Var(language{cli.Choice(&o.language, languages()...)}, "language", "language of a provider: "+cli.AnyOf(languages())+" (default go)")
 	flags.StringVar(&o.name, "name", "", "name of the project or package (default: the directory's name)")
+	flags.StringVar(&o.description, "description", "", "description of the project, for a template of Pulumi")
 	flags.StringVar(&o.sdk, "sdk", "", "use the SDK in this checkout of Husk (default: the one that this husk was built from)")
 	return cmd
 }
@@ -112,6 +113,9 @@ func listed() string {
 func find(name, language string) (scaffold.Template, error) {
 	all := scaffold.Named(name)
 	if len(all) == 0 {
+		if t, ok, err := scaffold.OfPulumi(name); ok || err != nil {
+			return t, err
+		}
 		return scaffold.Template{}, noTemplate(name)
 	}
 	var known []string
@@ -137,7 +141,7 @@ func noTemplate(name string) error {
 	if known := schema.Nearest(name, names()); known != "" {
 		near = fmt.Sprintf(", did you mean %q?", known)
 	}
-	return cli.Usagef("there is no template %q%s: husk new --list shows them", name, near)
+	return cli.Usagef("there is no template %q%s: husk new --list shows them, and a template of Pulumi is a directory with a Pulumi.yaml", name, near)
 }
 
 func (a commands) listTemplates() error {
@@ -170,13 +174,16 @@ func (a commands) write(ctx context.Context, t scaffold.Template, dir string, o 
 			return cli.Usagef("the name of the directory %s is not a valid name of a project: give one with --name", dir)
 		}
 	}
-	source, err := scaffold.FindSource(o.sdk)
-	if err != nil {
-		return err
+	var source scaffold.Source
+	if t.Dir == "" {
+		var err error
+		if source, err = scaffold.FindSource(o.sdk); err != nil {
+			return err
+		}
 	}
 	return a.WithPlugins(ctx, nil, func(p *plugins.Plugins) error {
 		files, err := scaffold.Create(ctx, t, dir, scaffold.Options{
-			Name: o.name, Source: source, Fetch: fetch,
+			Name: o.name, Description: o.description, Source: source, Fetch: fetch,
 			Build: func(ctx context.Context, dir string) ([]byte, error) {
 				built, err := p.Build(ctx, dir)
 				if err != nil {

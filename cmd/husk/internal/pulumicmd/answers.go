@@ -51,6 +51,16 @@ func (a *answers) change() {
 		}
 		return a.Printf("%s\n", stack)
 	}
+	create := a.find("new")
+	ignore(create.Flags(), true, "yes", "generate-only", "offline")
+	dir := create.Flags().String("dir", ".", "")
+	begin := create.RunE
+	create.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			args = append(args, *dir)
+		}
+		return begin(cmd, args)
+	}
 	cancel := a.find("cancel")
 	cancel.Use = "cancel [NAME]"
 	before(cancel, func(_ *cobra.Command, args []string) error {

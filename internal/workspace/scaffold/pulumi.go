@@ -1,0 +1,74 @@
+package scaffold
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// skipped are directories that belong to a checkout or an installation, and not to a template.
+var skipped = []string{".git", "node_modules", "venv", ".venv"}
+
+// OfPulumi returns the template of Pulumi in a directory: a project file with files beside it, in which ${PROJECT} and ${DESCRIPTION}
+// stand for the project's own. ok is false if the directory has no such file.
+func OfPulumi(dir string) (t Template, ok bool, err error) {
+	path := filepath.Join(dir, "Pulumi.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Template{}, false, nil //nolint:nilerr // there is none
+	}
+	var project struct {
+		Runtime  yaml.Node
+		Template struct{ Description string }
+	}
+	if err := yaml.Unmarshal(text, &project); err != nil {
+		return Template{}, false, fmt.Errorf("the template's %s cannot be read: %w", path, err)
+	}
+	runtime := project.Runtime.Value
+	if project.Runtime.Kind == yaml.MappingNode {
+		var options struct{ Name string }
+		if err := project.Runtime.Decode(&options); err != nil {
+			return Template{}, false, fmt.Errorf("the template's %s cannot be read: %w", path, err)
+		}
+		runtime = options.Name
+	}
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return Template{}, false, err
+	}
+	t = Template{Name: filepath.Base(dir), Title: cmp.Or(project.Template.Description, "A project of Pulumi"), Dir: dir, Projects: []string{"."}}
+	switch runtime {
+	case "nodejs":
+		t.Next = []string{"npm install"}
+	case "python":
+		t.Next = []string{"pip install -r requirements.txt"}
+	}
+	t.Next = append(t.Next, "husk install", "husk preview")
+	return t, true, nil
+}
+
+// filesOfPulumi returns the files of a template of Pulumi.
+func (t Template) filesOfPulumi(o Options) (out files, err error) {
+	fill := strings.NewReplacer("${PROJECT}", o.Name, "${DESCRIPTION}", cmp.Or(o.Description, t.Title))
+	in := os.DirFS(t.Dir)
+	err = fs.WalkDir(in, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains(skipped, d.Name()):
+			return fs.SkipDir
+		case !d.Type().IsRegular():
+			return nil
+		}
+		text, err := fs.ReadFile(in, name)
+		out = append(out, file{name, []byte(fill.Replace(string(text)))})
+		return err
+	})
+	return out, err
+}
