@@ -1,5 +1,6 @@
 // Command reach ports the providers that are used most, and prints a table of what became of each: a row as soon as it is known.
-// providers.txt has their repositories and tags. It runs in the root of a checkout.
+// providers.txt has their repositories and tags. The last column says which of create, read, update, replace, import, and delete
+// TestLives does with each, and against which service. It runs in the root of a checkout.
 //
 //	go run -C bench ./reach [-only NAME,...] [-list FILE]
 package main
@@ -47,7 +48,7 @@ func run(ctx context.Context, list, only string) error {
 		}
 		text = string(data)
 	}
-	fmt.Println("| provider | kind | resources | functions | module | result |\n| --- | --- | --- | --- | --- | --- |")
+	fmt.Println("| provider | kind | resources | functions | module | result | life |\n| --- | --- | --- | --- | --- | --- | --- |")
 	builds, tried := 0, 0
 	for _, source := range strings.Fields(text) {
 		name, version := named(source)
@@ -65,7 +66,11 @@ func run(ctx context.Context, list, only string) error {
 		} else {
 			builds++
 		}
-		fmt.Printf("| `%s` %s | %s | %s | %s | %s | %s |\n", name, version, is.kind, is.resources, is.functions, is.size, is.result)
+		lived := ""
+		if l, ok := lives[name]; ok {
+			lived = l.String()
+		}
+		fmt.Printf("| `%s` %s | %s | %s | %s | %s | %s | %s |\n", name, version, is.kind, is.resources, is.functions, is.size, is.result, lived)
 	}
 	fmt.Printf("\n%d of %d build.\n", builds, tried)
 	return nil

@@ -82,6 +82,9 @@ func (b *broker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path[0] == "overview" && r.Method == http.MethodGet:
 		reply(w, http.StatusOK, object{"management_version": "4.1.0", "rabbitmq_version": "4.1.0", "product_name": "RabbitMQ"})
 		return
+	case path[0] == "vhost-limits" && r.Method == http.MethodGet: // none has limits
+		reply(w, http.StatusOK, []object{})
+		return
 	case !ok:
 		refuse(w, http.StatusNotFound, "Object Not Found", "Not Found")
 		return
