@@ -71,7 +71,7 @@ func runScenario(t testing.TB, s scenario) {
 	cloud.DiffConfig = enginetest.ReplacedByRegion
 	for typ, about := range cloud.Types {
 		if typ != enginetest.Plain {
-			about.Replace = append(about.Replace, "froma", "fromb", "usesa", "usesb", "usesc") // some dependents cannot be updated
+			about.Replace = append(about.Replace, "froma", "fromb", "usesa", "usesb", "usesc", "usesd", "usese", "usesf") // some dependents cannot be updated
 			cloud.Types[typ] = about
 		}
 	}

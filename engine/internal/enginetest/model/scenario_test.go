@@ -478,7 +478,7 @@ func drawEdit(t *rapid.T, before modelProgram) modelProgram {
 		if r.isComponent() {
 			parents = append(parents, i+1)
 		}
-		if sometimes("another key", 3) {
+		if r.Type == enginetest.Single || sometimes("another key", 3) { // whose early deletion others have to go before
 			r.Key = rapid.IntRange(0, 2).Draw(t, "key")
 		}
 		if r.Parts > 0 && sometimes("other parts", 2) {
