@@ -188,7 +188,7 @@ func verify(s *state.Snapshot) error {
 
 // verifyAfter checks what the deployment has written.
 func (d *deployment) verifyAfter() error {
-	if !d.recorder.Changed() || d.previews() {
+	if d.preview.is || !d.recorder.Changed() {
 		return nil
 	}
 	if err := d.State.Snapshot().Verify(); err != nil {
