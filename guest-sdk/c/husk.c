@@ -18,6 +18,7 @@ typedef struct chunk {
 
 static chunk *chunks, *kept;
 static size_t kept_used;
+static bool has_nul; // a text of the call has one, where texts of C end
 
 enum { CHUNK = 64 << 10 };
 
@@ -36,6 +37,19 @@ static void *place(size_t size) {
     return at;
 }
 
+// resized makes memory larger. What fills a chunk alone is moved with it, so that a large text is not kept in all its sizes.
+static void *resized(void *old, size_t was, size_t size) {
+    for (chunk **at = &chunks; was >= CHUNK && *at && *at != kept; at = &(*at)->next) {
+        if ((*at)->data != old) continue;
+        chunk *c = realloc(*at, sizeof *c + size);
+        if (!c) __builtin_trap();
+        c->size = c->used = size;
+        return (*at = c)->data;
+    }
+    void *more = place(size);
+    return was ? memcpy(more, old, was) : more;
+}
+
 static void release(void) {
     while (chunks && chunks != kept && (kept || chunks->next || chunks->size > CHUNK)) {
         chunk *next = chunks->next;
@@ -43,6 +57,7 @@ static void release(void) {
         chunks = next;
     }
     if (chunks) chunks->used = chunks == kept ? kept_used : 0;
+    has_nul = false;
 }
 
 static void keep(void) {
@@ -69,10 +84,9 @@ typedef struct {
 
 static void put(buffer *b, const void *data, size_t size) {
     if (size >= b->room - b->size) {
-        size_t room = 2 * b->room + size + 64;
-        char *more = place(room);
-        if (b->size) memcpy(more, b->data, b->size);
-        b->data = more, b->room = room;
+        size_t needed = b->size + size + 64, room = needed > 2 * b->room ? needed : 2 * b->room;
+        if (room < needed) __builtin_trap();
+        b->data = resized(b->data, b->room, room), b->room = room;
     }
     if (size) memcpy(b->data + b->size, data, size);
     b->size += size;
@@ -105,21 +119,22 @@ static size_t rune_size(const unsigned char *s, size_t n) {
     return size;
 }
 
-// valid copies text, and replaces what is no UTF-8.
+// valid_size returns how many bytes at the start are UTF-8 without a NUL.
+static size_t valid_size(const char *data, size_t size) {
+    size_t at = 0;
+    for (size_t n; at < size && data[at] && (n = rune_size((const unsigned char *)data + at, size - at)); at += n) {}
+    return at;
+}
+
+// valid copies text, and replaces what is no UTF-8, or a NUL.
 static buffer valid(const char *data, size_t size) {
     buffer b = {0};
-    put(&b, NULL, 0);
-    for (size_t at = 0, from = 0;; at++) {
-        while (at < size && !(data[at] & 0x80)) at++;
-        size_t n = at < size ? rune_size((const unsigned char *)data + at, size - at) : 0;
-        if (n) {
-            at += n - 1;
-            continue;
-        }
-        put(&b, data + from, at - from);
-        if (at >= size) return b;
+    for (;; data++, size--) {
+        size_t n = valid_size(data, size);
+        put(&b, data, n);
+        if (n == size) return b;
         put_rune(&b, 0xfffd);
-        from = at + 1;
+        data += n, size -= n;
     }
 }
 
@@ -339,6 +354,7 @@ enum { UNKNOWN = 48500, SECRET, OUTPUT, ASSET, ARCHIVE, REFERENCE };
 
 static const char *text_of(reader *r, uint64_t n) {
     const uint8_t *bytes = take(r, n <= SIZE_MAX ? (size_t)n : SIZE_MAX);
+    has_nul = has_nul || memchr(bytes, 0, (size_t)n);
     char *text = place((size_t)n + 1);
     memcpy(text, bytes, (size_t)n);
     text[n] = 0;
@@ -457,11 +473,13 @@ static void encode(buffer *b, const husk_value *v) {
 
 static void put_json_text(buffer *b, const char *text, uint32_t size) {
     put_byte(b, '"');
-    for (uint32_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c == '"' || c == '\\') put_byte(b, '\\'), put_byte(b, c);
-        else if (c < 0x20) put_text(b, husk_format("\\u%04x", c));
-        else put_byte(b, c);
+    for (uint32_t from = 0, i = 0;; i++) {
+        unsigned char c = i < size ? (unsigned char)text[i] : 0;
+        if (c >= 0x20 && c != '"' && c != '\\') continue;
+        put(b, text + from, i - from);
+        if (i >= size) break;
+        put_text(b, husk_format(c < 0x20 ? "\\u%04x" : "\\%c", c));
+        from = i + 1;
     }
     put_byte(b, '"');
 }
@@ -509,7 +527,7 @@ typedef struct {
 
 static int skip(json *j) { // white space; returns what follows, or -1
     while (j->at < j->end && strchr(" \t\r\n", *j->at) && *j->at) j->at++;
-    return j->at < j->end ? *j->at : -1;
+    return j->at < j->end ? (unsigned char)*j->at : -1;
 }
 
 static bool accept(json *j, const char *text) {
@@ -530,26 +548,69 @@ static bool json_unit(json *j, uint32_t *unit) {
 
 static const husk_value *json_text(json *j) {
     buffer b = {0};
-    put(&b, NULL, 0);
-    while (j->at < j->end && *j->at != '"') {
-        unsigned char c = (unsigned char)*j->at++;
-        if (c < 0x20) return NULL;
-        if (c != '\\') {
-            put_byte(&b, c);
-            continue;
-        }
+    for (;;) {
+        const char *from = j->at;
+        while (j->at < j->end && (unsigned char)*j->at >= 0x20 && *j->at != '"' && *j->at != '\\') j->at++;
+        put(&b, from, (size_t)(j->at - from));
+        if (accept(j, "\"")) break;
+        if (!accept(j, "\\")) return NULL;
         const char *escapes = "\"\\/bfnrt", *known = j->at < j->end && *j->at ? strchr(escapes, *j->at) : NULL;
         if (known) {
             put_byte(&b, "\"\\/\b\f\n\r\t"[known - escapes]), j->at++;
             continue;
         }
         uint32_t r, low;
-        if (!accept(j, "u") || !json_unit(j, &r)) return NULL;
-        if (r >> 10 == 0x36) r = accept(j, "\\u") && json_unit(j, &low) && low >> 10 == 0x37 ? 0x10000 + ((r & 1023) << 10 | (low & 1023)) : 0xfffd;
-        put_rune(&b, r >> 10 == 0x37 ? 0xfffd : r);
+        if (!accept(j, "u") || !json_unit(j, &r) || !r) return NULL;
+        const char *after = j->at;
+        if (r >> 10 == 0x36 && accept(j, "\\u") && json_unit(j, &low) && low >> 10 == 0x37) r = 0x10000 + ((r & 1023) << 10 | (low & 1023));
+        else j->at = after;
+        put_rune(&b, r >> 11 == 0x1b ? 0xfffd : r);
     }
-    if (j->at++ >= j->end) return NULL;
-    return husk_string_of(b.data, b.size);
+    if (valid_size(b.data, b.size) < b.size) return husk_string_of(b.data, b.size);
+    husk_value *v = make(HUSK_STRING);
+    v->text = b.data, v->size = (uint32_t)b.size;
+    return v;
+}
+
+static bool json_digits(json *j) {
+    const char *from = j->at;
+    while (j->at < j->end && *j->at >= '0' && *j->at <= '9') j->at++;
+    return j->at > from;
+}
+
+// json_number reads a number. One that is beyond a double is none.
+static const husk_value *json_number(json *j) {
+    const char *from = j->at;
+    accept(j, "-");
+    if (!accept(j, "0") && !json_digits(j)) return NULL;
+    if (accept(j, ".") && !json_digits(j)) return NULL;
+    if ((accept(j, "e") || accept(j, "E")) && (accept(j, "+") || accept(j, "-") || true) && !json_digits(j)) return NULL;
+    double n = strtod(husk_format("%.*s", (int)(j->at - from), from), NULL);
+    return isfinite(n) ? husk_number(n) : NULL;
+}
+
+typedef struct {
+    husk_entry entry;
+    uint32_t place;
+} placed;
+
+static int by_key_and_place(const void *a, const void *b) {
+    const placed *p = a, *q = b;
+    int order = compare_keys(p->entry.key, p->entry.size, q->entry.key, q->entry.size);
+    return order ? order : p->place < q->place ? -1 : 1;
+}
+
+// sort_entries orders the entries of an object. Of the ones with the same key the last stays.
+static void sort_entries(husk_value *object) {
+    placed *all = place(object->size * sizeof *all);
+    for (uint32_t i = 0; i < object->size; i++) all[i] = (placed){object->entries[i], i};
+    qsort(all, object->size, sizeof *all, by_key_and_place);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < object->size; i++) {
+        if (n && !compare_keys(object->entries[n - 1].key, object->entries[n - 1].size, all[i].entry.key, all[i].entry.size)) n--;
+        object->entries[n++] = all[i].entry;
+    }
+    object->size = n;
 }
 
 static const husk_value *parse_json(json *j) {
@@ -558,14 +619,7 @@ static const husk_value *parse_json(json *j) {
     if (accept(j, "null")) return make(HUSK_NULL);
     if (accept(j, "true")) return husk_bool(true);
     if (accept(j, "false")) return husk_bool(false);
-    if (c == '-' || (c >= '0' && c <= '9')) {
-        const char *from = j->at;
-        while (j->at < j->end && *j->at && strchr("+-.eE0123456789", *j->at)) j->at++;
-        const char *text = husk_format("%.*s", (int)(j->at - from), from);
-        char *end;
-        double n = strtod(text, &end);
-        return *end ? NULL : husk_number(n);
-    }
+    if (c == '-' || (c >= '0' && c <= '9')) return json_number(j);
     if ((c != '[' && c != '{') || ++j->depth > 128) return NULL;
     husk_value *v = c == '[' ? husk_array() : husk_object();
     int close = c == '[' ? ']' : '}';
@@ -576,9 +630,10 @@ static const husk_value *parse_json(json *j) {
         const husk_value *key = NULL, *one;
         if (close == '}' && (!accept(j, "\"") || !(key = json_text(j)) || skip(j) != ':' || !accept(j, ":"))) return NULL;
         if (!(one = parse_json(j))) return NULL;
-        if (key) set_entry(v, key->text, key->size, one);
+        if (key) append_entry(v, key->text, key->size, one);
         else husk_append(v, one);
     }
+    if (close == '}') sort_entries(v);
     return j->at++, j->depth--, v;
 }
 
@@ -587,6 +642,52 @@ const husk_value *husk_parse_json(const char *data, size_t size) {
     const husk_value *v = parse_json(&j);
     return skip(&j) < 0 ? v : NULL;
 }
+
+// fitting returns what of a value has the shape at *at, NULL if it does not fit, and moves that behind the shape.
+static const husk_value *fitting(const husk_value *v, const char **at) {
+    husk_value *out;
+    bool fits;
+    v = husk_plain(v);
+    switch (*(*at)++) {
+    case 's': return husk_is(v, HUSK_STRING) ? v : NULL;
+    case 'b': return husk_is(v, HUSK_BOOL) ? v : NULL;
+    case 'n': return husk_is(v, HUSK_NUMBER) ? v : NULL;
+    case 'i': return husk_is(v, HUSK_NUMBER) && fabs(v->number) <= 0x1p53 && v->number == trunc(v->number) ? v : NULL;
+    case '*': return v && v->kind != HUSK_NULL ? v : NULL;
+    case '[': {
+        const char *element = *at;
+        out = husk_array(), fits = husk_is(v, HUSK_ARRAY);
+        fitting(NULL, at); // moves behind the shape of elements
+        for (uint32_t i = 0; fits && i < v->size; i++) {
+            const husk_value *one = fitting(v->items[i], &(const char *){element});
+            if (one) husk_append(out, one);
+            fits = one != NULL;
+        }
+        if (*(*at)++ != ']') __builtin_trap();
+        return fits ? out : NULL;
+    }
+    case '{':
+        out = husk_object(), fits = husk_is(v, HUSK_OBJECT);
+        while (**at != '}') {
+            size_t n = strcspn(*at, "?:");
+            bool found = false;
+            uint32_t place = fits ? find(v, *at, (uint32_t)n, &found) : 0;
+            const husk_entry *e = found ? v->entries + place : NULL;
+            *at += n;
+            bool optional = **at == '?';
+            *at += optional;
+            if (*(*at)++ != ':') __builtin_trap();
+            const husk_value *one = fitting(e ? e->value : NULL, at);
+            if (one) set_entry(out, e->key, e->size, one);
+            fits = fits && (one || (optional && (!e || husk_is(e->value, HUSK_NULL))));
+            if (**at == ',') ++*at;
+        }
+        return ++*at, fits ? out : NULL;
+    }
+    __builtin_trap(); // the author's mistake
+}
+
+const husk_value *husk_fitting(const husk_value *v, const char *shape) { return fitting(v, &shape); }
 
 // Secrets. The author's code sees values without them, and what comes of a secret one is marked again.
 
@@ -622,13 +723,14 @@ static void secret_texts(husk_value *texts, const husk_value *v, bool secret) {
         secret_texts(texts, v->kind == HUSK_ARRAY ? v->items[i] : v->entries[i].value, secret);
 }
 
-// hidden marks the texts in a value.
+static int by_text(const void *a, const void *b) {
+    const husk_value *p = *(const husk_value **)a, *q = *(const husk_value **)b;
+    return compare_keys(p->text, p->size, q->text, q->size);
+}
+
+// hidden marks the texts, which are sorted, in a value.
 static const husk_value *hidden(const husk_value *v, const husk_value *texts) {
-    if (v->kind == HUSK_STRING) {
-        for (uint32_t i = 0; i < texts->size; i++)
-            if (husk_equal(v, texts->items[i])) return husk_secret(v);
-        return v;
-    }
+    if (v->kind == HUSK_STRING) return bsearch(&v, texts->items, texts->size, sizeof v, by_text) ? husk_secret(v) : v;
     husk_value *out = make(v->kind);
     if (v->kind == HUSK_SECRET || v->kind == HUSK_OUTPUT) {
         *out = *v;
@@ -647,6 +749,7 @@ static const husk_value *hidden(const husk_value *v, const husk_value *texts) {
 static husk_value *marked(const husk_value *v, const husk_value *source) {
     husk_value *out = husk_object(), *texts = husk_array();
     if (source) secret_texts(texts, source, false);
+    if (texts->size) qsort(texts->items, texts->size, sizeof *texts->items, by_text);
     for (uint32_t i = 0; v && i < v->size; i++) {
         husk_entry e = v->entries[i];
         const husk_value *from = get(source, e.key, e.size);
@@ -832,9 +935,14 @@ static bool undecided; // the configuration holds unknowns
     __attribute__((export_name("cabi_post_husk:provider/provider@0.2.0#" name))) void after_##function(void *o) { (void)o, release(); } \
     __attribute__((export_name("husk:provider/provider@0.2.0#" name))) outcome *function
 
+static text given(text t) {
+    has_nul = has_nul || (t.size && memchr(t.data, 0, t.size));
+    return (text){lifted(t), t.size};
+}
+
 // A text or list is two parameters.
 #define FLAT(name) void *name##_data, uint32_t name##_size
-#define TEXT(name) ((text){name##_size ? name##_data : "", name##_size})
+#define TEXT(name) given((text){name##_data, name##_size})
 #define LIST(name) ((list){name##_data, name##_size})
 
 static void *payload(void) {
@@ -882,6 +990,7 @@ static const husk_resource *find_resource(text type) {
 }
 
 static bool ready(const char *what, const husk_value *v) {
+    if (has_nul) return failed(HUSK_INVALID_ARGUMENT, "a text has a NUL character, where texts of this provider, which is written in C, end"), false;
     if (undecided) return failed(HUSK_UNAVAILABLE, "the configuration is not known in this preview: it depends on a resource that does not exist yet"), false;
     for (uint32_t i = 0; v && i < v->size; i++) {
         if (!any(v->entries[i].value, HUSK_UNKNOWN)) continue;
@@ -912,10 +1021,11 @@ FUNCTION(get_schema, "get-schema")(uint32_t version, FLAT(name), FLAT(of)) {
 FUNCTION(configure, "configure")(FLAT(urn), FLAT(name), FLAT(type), FLAT(id), FLAT(inputs)) {
     (void)id_data, (void)id_size;
     struct husk_answer a = {0};
-    const husk_value *given = decoded(LIST(inputs));
-    undecided = any(given, HUSK_UNKNOWN), config = without_marks(given);
+    const husk_value *all = decoded(LIST(inputs));
+    undecided = any(all, HUSK_UNKNOWN), config = without_marks(all);
     husk_call call = call_of(TEXT(urn).data, TEXT(name).data, TEXT(type).data, "", &a);
     call.inputs = config;
+    if (has_nul) return config = NULL, ready("", NULL), &answered;
     if (husk_served.configure && !undecided) husk_served.configure(&call);
     if (a.failed) return config = NULL, failed_call(&a); // whose memory is released
     keep();
@@ -935,9 +1045,10 @@ FUNCTION(create, "create")(FLAT(urn), FLAT(name), FLAT(type), FLAT(inputs), doub
     const husk_resource *r = find_resource(TEXT(type));
     const husk_value *inputs = decoded(LIST(inputs));
     if (preview) return unimplemented("previews, which the host answers", false);
-    if (!r || !ready("input", inputs)) return &answered;
+    if (!r) return &answered;
     struct husk_answer a = {0};
     husk_call call = call_of(TEXT(urn).data, TEXT(name).data, r->token, "", &a);
+    if (!ready("input", inputs)) return &answered;
     call.inputs = without_marks(inputs), call.timeout = timeout;
     r->create(&call);
     const char *id = call.new_id ? call.new_id : "";
@@ -951,11 +1062,12 @@ FUNCTION(create, "create")(FLAT(urn), FLAT(name), FLAT(type), FLAT(inputs), doub
 
 FUNCTION(read_, "read")(FLAT(urn), FLAT(name), FLAT(type), FLAT(id), uint32_t has_state, FLAT(state), uint32_t has_inputs, FLAT(inputs), double timeout) {
     const husk_resource *r = find_resource(TEXT(type));
-    if (!r || !ready("", NULL)) return &answered;
+    if (!r) return &answered;
     made *answer;
     struct husk_answer a = {0};
     husk_call call = call_of(TEXT(urn).data, TEXT(name).data, r->token, TEXT(id).data, &a);
     const husk_value *state = has_state ? decoded(LIST(state)) : NULL, *inputs = has_inputs ? decoded(LIST(inputs)) : NULL;
+    if (!ready("", NULL)) return &answered;
     call.state = call.new_state = without_marks(state), call.inputs = without_marks(inputs), call.timeout = timeout;
     if (r->read) r->read(&call);
     else if (!has_state) return failed(HUSK_UNIMPLEMENTED, "resources of this type cannot be imported");
@@ -977,15 +1089,16 @@ typedef struct {
 } update_request;
 
 FUNCTION(update, "update")(const update_request *request) {
-    const husk_resource *r = find_resource((text){lifted(request->type), 0});
-    const husk_value *inputs = decoded(request->news);
+    const husk_resource *r = find_resource(given(request->type));
+    const husk_value *inputs = decoded(request->news), *old_inputs = decoded(request->old_inputs), *olds = decoded(request->olds);
     if (request->preview) return unimplemented("previews, which the host answers", false);
-    if (!r || !ready("input", inputs)) return &answered;
-    if (!r->update) return failed(HUSK_UNIMPLEMENTED, "resources of this type cannot be changed in place, only replaced");
+    if (!r) return &answered;
     struct husk_answer a = {0};
-    husk_call call = call_of(lifted(request->urn), lifted(request->name), r->token, lifted(request->id), &a);
-    call.inputs = without_marks(inputs), call.old_inputs = without_marks(decoded(request->old_inputs));
-    call.state = without_marks(decoded(request->olds)), call.timeout = request->timeout;
+    husk_call call = call_of(given(request->urn).data, given(request->name).data, r->token, given(request->id).data, &a);
+    if (!ready("input", inputs)) return &answered;
+    if (!r->update) return failed(HUSK_UNIMPLEMENTED, "resources of this type cannot be changed in place, only replaced");
+    call.inputs = without_marks(inputs), call.old_inputs = without_marks(old_inputs);
+    call.state = without_marks(olds), call.timeout = request->timeout;
     r->update(&call);
     const husk_value *state = marked(call.new_state, inputs);
     if (a.failed) return a.kind == HUSK_INIT_FAILED ? unhealthy(&a, call.id, state) : failed_call(&a);
@@ -996,10 +1109,11 @@ FUNCTION(update, "update")(const update_request *request) {
 FUNCTION(delete_, "delete")(FLAT(urn), FLAT(name), FLAT(type), FLAT(id), FLAT(state), FLAT(inputs), double timeout) {
     (void)inputs_data, (void)inputs_size;
     const husk_resource *r = find_resource(TEXT(type));
-    if (!r || !ready("", NULL)) return &answered;
+    if (!r) return &answered;
     struct husk_answer a = {0};
     husk_call call = call_of(TEXT(urn).data, TEXT(name).data, r->token, TEXT(id).data, &a);
     call.state = without_marks(decoded(LIST(state))), call.timeout = timeout;
+    if (!ready("", NULL)) return &answered;
     if (r->delete) r->delete(&call);
     if (a.failed && (a.kind != HUSK_NOT_FOUND || a.origin)) return failed_call(&a);
     payload();
@@ -1008,11 +1122,12 @@ FUNCTION(delete_, "delete")(FLAT(urn), FLAT(name), FLAT(type), FLAT(id), FLAT(st
 
 FUNCTION(list_, "list")(FLAT(token), FLAT(query), uint64_t limit, uint64_t page_size, FLAT(continuation)) {
     const husk_resource *r = find_resource(TEXT(token));
-    if (!r || !ready("", NULL)) return &answered;
-    if (!r->list) return unimplemented("list", false);
+    if (!r) return &answered;
     struct husk_answer a = {0};
     husk_call call = call_of("", "", r->token, "", &a);
     call.inputs = without_marks(decoded(LIST(query))), call.limit = limit, call.page_size = page_size, call.continuation = TEXT(continuation).data;
+    if (!ready("", NULL)) return &answered;
+    if (!r->list) return unimplemented("list", false);
     r->list(&call);
     if (a.failed) return failed_call(&a);
     struct {

@@ -30,7 +30,7 @@ typedef struct {
     const husk_value *value;
 } husk_entry;
 
-// A NUL follows each text, which its size does not count.
+// A NUL follows each text, which its size does not count. None is in a text: the SDK refuses calls with such texts.
 struct husk_value {
     husk_kind kind;
     uint32_t size; // of the text, array, object, or raw
@@ -58,7 +58,7 @@ const char *husk_format(const char *format, ...) __attribute__((format(printf, 1
 husk_value *husk_bool(bool b);
 husk_value *husk_number(double n);
 husk_value *husk_string(const char *text);
-husk_value *husk_string_of(const char *data, size_t size); // bytes that are no UTF-8 become U+FFFD
+husk_value *husk_string_of(const char *data, size_t size); // bytes that are no UTF-8, or NUL, become U+FFFD
 const husk_value *husk_secret(const husk_value *v);
 husk_value *husk_array(void);
 husk_value *husk_object(void);
@@ -77,7 +77,12 @@ bool husk_is(const husk_value *v, husk_kind kind);
 bool husk_equal(const husk_value *a, const husk_value *b);
 
 const char *husk_json(const husk_value *v); // kinds that JSON lacks are null
-const husk_value *husk_parse_json(const char *data, size_t size); // NULL if it is no JSON
+// NULL if it is no JSON, is nested more than 128 deep, or has a number beyond a double or a NUL in a text.
+const husk_value *husk_parse_json(const char *data, size_t size);
+// husk_fitting returns what of a value, such as the answer of a service, has a shape, NULL if it does not fit: "{id:s,age?:n,tags?:[s]}"
+// is an object with a string id. A property with ? may be missing or null; unnamed ones are left out. s is a string, n a number, i
+// an integer, b a bool, and * anything but null.
+const husk_value *husk_fitting(const husk_value *v, const char *shape);
 
 // Calls
 

@@ -75,6 +75,9 @@ export function secret<T, O extends boolean>(field: Field<T, O>): Field<T, O>;
 /** The input is secret, and never recorded: the state must not have it. */
 export function writeOnly<T, O extends boolean>(field: Field<T, O>): Field<T, O>;
 
+/** Reads JSON, such as the answer of a service, as a value of a field. Properties that it does not name are left out; anything that does not fit is an error. */
+export function parse<T>(field: Field<T, any>, text: string): T;
+
 /** What every request about a resource has. */
 export interface Request {
     urn: string;

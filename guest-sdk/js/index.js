@@ -1,7 +1,6 @@
 // The SDK for providers in JavaScript and TypeScript: what authors import. index.d.ts documents it.
 import { HuskError } from "./errors.js";
-import { nearest } from "./schema.js";
-
+import { load, nearest, store } from "./schema.js";
 
 export { HuskError, InitFailed, InvalidArgument, NotFound, Unavailable } from "./errors.js";
 export { Archive, Asset, Output, Reference, Secret, unknown } from "./values.js";
@@ -48,6 +47,12 @@ const propertiesOf = (fields, token = "", doc = "") => {
         return { ...p, name, required: !(optional || autoname || p.default !== undefined) };
     }).sort((a, b) => a.name < b.name ? -1 : 1);
     return { token, doc, properties, byName: new Map(properties.map(p => [p.name, p])) };
+};
+
+/** Reads JSON as a value of a field, without the properties that it does not name. */
+export const parse = (f, text) => {
+    const o = propertiesOf({ answer: { type: f.type } });
+    return load(o, store(o, load(o, { answer: JSON.parse(text) }), "the JSON")).answer;
 };
 
 // stateOf returns the properties of outputs, for which nothing counts that is said of inputs alone.

@@ -65,23 +65,28 @@ class TextDecoder {
 }
 const base64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const toBase64 = b => {
-    let s = "";
+    let s = "", part = [];
+    const digit = n => part.push(base64.charCodeAt(n & 63));
     for (let i = 0; i < b.length; i += 3) {
         const n = b[i] << 16 | (b[i + 1] || 0) << 8 | (b[i + 2] || 0);
-        s += base64[n >> 18] + base64[n >> 12 & 63] + (i + 1 < b.length ? base64[n >> 6 & 63] : "=") + (i + 2 < b.length ? base64[n & 63] : "=");
+        digit(n >> 18); digit(n >> 12);
+        if (i + 1 < b.length) digit(n >> 6); else part.push(61);
+        if (i + 2 < b.length) digit(n); else part.push(61);
+        if (part.length >= 4096) { s += String.fromCharCode(...part); part = []; }
     }
-    return s;
+    return s + String.fromCharCode(...part);
 };
+const digits = Object.fromEntries([...base64 + "-_"].map((c, i) => [c.charCodeAt(0), i < 64 ? i : i - 2]));
 const fromBase64 = s => {
-    const out = [];
-    let n = 0, bits = 0;
-    for (const c of s) {
-        const at = base64.indexOf(c === "-" ? "+" : c === "_" ? "/" : c);
-        if (at < 0) { if (c === "=") break; continue; }
+    const out = new Uint8Array(Math.ceil(s.length * 3 / 4));
+    let n = 0, bits = 0, size = 0;
+    for (let i = 0; i < s.length; i++) {
+        const at = digits[s.charCodeAt(i)];
+        if (at === undefined) { if (s[i] === "=") break; continue; }
         n = (n << 6 | at) & 0xffffff; bits += 6;
-        if (bits >= 8) { bits -= 8; out.push(n >> bits & 255); }
+        if (bits >= 8) { bits -= 8; out[size++] = n >> bits & 255; }
     }
-    return Uint8Array.from(out);
+    return out.slice(0, size);
 };
 const encodings = {
     "utf8": [encodeUTF8, b => decodeUTF8(b)],

@@ -24,7 +24,11 @@ export const sameType = (t, u) => t === u || t.kind === u.kind && (t.element ? s
 const hasDefault = p => p.default !== undefined;
 const texts = list => list.map(v => JSON.stringify(v)).join(", ");
 // numberText is a number as Go writes it.
-const numberText = f => { const a = Math.abs(f); return a !== 0 && a < 1e-4 && a >= 1e-6 ? f.toExponential().replace(/e-(\d)$/, "e-0$1") : String(f).replace(/e([+-])(\d)$/, "e$10$2").replace("Infinity", "Inf").replace(/^Inf$/, "+Inf"); };
+const numberText = f => {
+    if (!Number.isFinite(f)) return String(f).replace(/^Infinity/, "+Infinity").replace("Infinity", "Inf");
+    const [digits, exponent] = f.toExponential().split("e");
+    return exponent < -4 || exponent >= 6 ? `${digits}e${exponent.replace(/^(.)(\d)$/, "$10$2")}` : String(f);
+};
 
 /** Returns the name that was most likely meant. */
 export const nearest = (name, known) => {
@@ -49,6 +53,8 @@ const distance = (a, b) => {
     }
     return last[b.length];
 };
+
+const isInteger = v => Number.isInteger(v) && Math.abs(v) <= 2 ** 53;
 
 class Checker {
     failures = [];
@@ -117,7 +123,7 @@ class Checker {
             if (isObject(v) && objects.length === 1) return this.value(objects[0], v);
         }
         }
-        if (t.kind === "integer" && typeof v === "number" && !(Number.isInteger(v) && Math.abs(v) <= 2 ** 53)) this.fail("expected integer, got " + numberText(v));
+        if (t.kind === "integer" && typeof v === "number" && !isInteger(v)) this.fail("expected integer, got " + numberText(v));
         else if (!fits(t, v)) this.fail(`expected ${typeText(t)}, got ${kindOf(v)}`);
         return v;
     }
@@ -248,6 +254,7 @@ export const store = (o, given, what) => {
     };
     const value = (t, v, path) => {
         if (v === undefined || v === null) return v;
+        if (typeof v === "string") v = v.toWellFormed();
         if (v instanceof Secret) return secretOf(value(t, v.value, path));
         if (v instanceof Output || v === unknown) return v;
         switch (t.kind) {
@@ -256,13 +263,14 @@ export const store = (o, given, what) => {
         case "object": if (plainObject(v)) return object(t.object, v, path); break;
         case "any": return anyValue(v, path);
         case "union": return value(t.oneOf.find(u => fitsWhole(u, v)) || wrong(path, `expected ${typeText(t)}, got ${kindOf(v)}`), v, path);
-        case "integer": if (typeof v === "number" && !Number.isSafeInteger(v)) wrong(path, `expected integer, got ${v}`);
+        case "integer": if (typeof v === "number" && !isInteger(v)) wrong(path, `expected integer, got ${v}`);
         }
         if (!fits(t, v) || isObject(v)) wrong(path, `expected ${typeText(t)}, got ${isObject(v) && !plainObject(v) ? "a " + v.constructor.name : kindOf(v)}`);
         return v;
     };
     const anyValue = (v, path) => {
-        if (v === undefined || v === null || typeof v === "boolean" || typeof v === "number" || typeof v === "string") return v;
+        if (v === undefined || v === null || typeof v === "boolean" || typeof v === "number") return v;
+        if (typeof v === "string") return v.toWellFormed();
         if (Array.isArray(v)) return v.map((x, i) => orNull(anyValue(x, [...path, i])));
         if (typeof v === "object" && (v instanceof Unknown || untagged(v))) return v;
         if (!plainObject(v)) wrong(path, `expected any value, got ${typeof v === "object" ? "a " + v.constructor.name : typeof v}`);

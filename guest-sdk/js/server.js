@@ -61,6 +61,8 @@ const merge = (inputs, before, after) => {
     return out;
 };
 
+const wellFormed = v => typeof v === "string" ? v.toWellFormed() : v;
+
 const never = new AbortController().signal;
 // signalOf ends after the user's timeout in seconds, 0 for none.
 const signalOf = timeout => timeout > 0 ? AbortSignal.timeout(Math.min(timeout, 2 ** 31 / 1000 - 1) * 1000) : never;
@@ -148,7 +150,8 @@ export class Server {
         let answer;
         try { answer = await r.code.create({ urn: q.urn, name: q.name, inputs: load(r.inputs, q.inputs), timeout: q.timeout, signal: signalOf(q.timeout) }); } catch (e) { throw this.unhealthy(r, e, q.inputs, ""); }
         if (!answer || !answer.id) throw new HuskError("crashed", "the provider's create returned no id");
-        return { id: String(answer.id), state: this.recorded(r, answer, q.inputs, String(answer.id)) };
+        const id = String(answer.id).toWellFormed();
+        return { id, state: this.recorded(r, answer, q.inputs, id) };
     }
     // recorded returns the state that the author's code answered. The object exists, so one that does not fit loses its properties alone.
     recorded(r, answer, inputs, id) {
@@ -183,7 +186,7 @@ export class Server {
         try { answer = await r.code.read({ urn: q.urn, name: q.name, id: q.id, inputs: q.inputs && load(r.inputs, q.inputs), state: q.state && load(r.state, q.state), timeout: q.timeout, signal: signalOf(q.timeout) }); } catch (e) { if (e instanceof NotFound) return {}; throw e; }
         if (!answer) throw new HuskError("internal", "the provider's read returned nothing: throw NotFound if the object does not exist");
         let inputs = partial(r.inputs, answer.inputs || {}), state = store(r.state, answer.state || {}, "the state");
-        if (q.inputs) inputs = merge(q.inputs, partial(r.inputs, before), inputs);
+        if (q.inputs) inputs = merge(q.inputs, partial(r.inputs, before, "the recorded value"), inputs);
         if (q.state) state = mergedSecrets(state, q.state, q.state);
         if (q.inputs) state = this.inherit(r, state, q.inputs);
         return { id: answer.id ? String(answer.id) : q.id, state, inputs };
@@ -206,7 +209,7 @@ export class Server {
         if (!r.can.list) throw unimplemented();
         this.decided();
         const answer = await r.code.list({ query: q.query, limit: q.limit, pageSize: q.pageSize, continuationToken: q.continuationToken });
-        return { resources: (answer.resources || []).map(x => ({ name: "", ...x })), continuationToken: answer.continuationToken || "" };
+        return { resources: (answer.resources || []).map(x => ({ name: "", ...x })).map(x => ({ ...x, id: wellFormed(x.id), name: wellFormed(x.name) })), continuationToken: answer.continuationToken || "" };
     }
     async invoke(q) {
         const f = this.p.functions.find(x => x.token === q.token);
@@ -241,7 +244,7 @@ export class Server {
 }
 
 // partial stores properties of which some may be missing.
-const partial = (o, given) => store({ ...o, properties: o.properties.map(p => ({ ...p, required: false })) }, given, "what the provider answered");
+const partial = (o, given, what = "what the provider answered") => store({ ...o, properties: o.properties.map(p => ({ ...p, required: false })) }, given, what);
 
 const answeredPath = (method, text) => {
     try { return parsePath(text); } catch (e) { throw new HuskError("internal", `the provider's ${method} answered an ${e.message}`); }

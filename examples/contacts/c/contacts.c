@@ -8,17 +8,19 @@ static const char schema[] = {
 #embed "schema.json"
 };
 
-// ask sends a request to the service, and returns its answer, NULL if the call has failed.
-static const husk_value *ask(husk_call *call, const char *method, const char *path, const husk_value *body) {
+static const char contact_shape[] = "{name:s,kind:s,priority:i,address?:{city:s,street?:s},tags?:[s],password?:s}", list_shape[] = "[{id:s,name:s,tags?:[s]}]";
+
+// ask sends a request to the service, and returns its answer, NULL if the call has failed. The answer of a shape "" does not matter.
+static const husk_value *ask(husk_call *call, const char *method, const char *path, const husk_value *body, const char *shape) {
     const char *text = body ? husk_json(body) : "";
     husk_response response;
     husk_request request = {.method = method, .url = husk_format("%s%s", husk_text(husk_get(call->config, "url"), ""), path), .body = text, .size = strlen(text)};
     if (!husk_send(call, &request, &response)) return NULL;
     if (response.status == 404) return husk_fail(call, HUSK_NOT_FOUND, "%s does not exist", path), NULL;
     if (response.status >= 300) return husk_fail(call, HUSK_INTERNAL, "%s %s: the service answers %u", method, path, response.status), NULL;
-    if (response.status == 204) return husk_object();
-    const husk_value *answer = husk_parse_json(response.body, response.size);
-    if (!answer) husk_fail(call, HUSK_INTERNAL, "%s %s: the service answers no JSON", method, path);
+    if (!*shape) return NULL;
+    const husk_value *answer = husk_fitting(husk_parse_json(response.body, response.size), shape);
+    if (!answer) husk_fail(call, HUSK_INTERNAL, "%s %s: the answer of the service does not fit", method, path);
     return answer;
 }
 
@@ -38,7 +40,7 @@ static husk_value *state(const husk_value *inputs) {
 }
 
 static void create(husk_call *call) {
-    const husk_value *made = ask(call, "POST", "/contacts", call->inputs);
+    const husk_value *made = ask(call, "POST", "/contacts", call->inputs, "{id:s}");
     call->new_id = husk_text(husk_get(made, "id"), "");
     call->new_state = state(call->inputs);
 }
@@ -46,20 +48,20 @@ static void create(husk_call *call) {
 static const char *path_of(const husk_call *call) { return husk_format("/contacts/%s", call->id); }
 
 static void read(husk_call *call) {
-    const husk_value *found = ask(call, "GET", path_of(call), NULL);
+    const husk_value *found = ask(call, "GET", path_of(call), NULL, contact_shape);
     call->new_inputs = contact(found);
     call->new_state = state(found);
 }
 
 static void update(husk_call *call) {
-    ask(call, "PUT", path_of(call), call->inputs);
+    ask(call, "PUT", path_of(call), call->inputs, contact_shape);
     call->new_state = state(call->inputs);
 }
 
-static void delete(husk_call *call) { ask(call, "DELETE", path_of(call), NULL); }
+static void delete(husk_call *call) { ask(call, "DELETE", path_of(call), NULL, ""); }
 
 static void list(husk_call *call) {
-    const husk_value *all = ask(call, "GET", "/contacts", NULL);
+    const husk_value *all = ask(call, "GET", "/contacts", NULL, list_shape);
     for (uint32_t i = 0; i < husk_size(all); i++)
         husk_listed(call, husk_text(husk_get(husk_at(all, i), "id"), ""), husk_text(husk_get(husk_at(all, i), "name"), ""));
 }
@@ -67,7 +69,7 @@ static void list(husk_call *call) {
 static int by_text(const void *a, const void *b) { return strcmp(husk_text(*(husk_value *const *)a, ""), husk_text(*(husk_value *const *)b, "")); }
 
 static void find(husk_call *call) {
-    const husk_value *all = ask(call, "GET", "/contacts", NULL), *tag = husk_get(call->inputs, "tag");
+    const husk_value *all = ask(call, "GET", "/contacts", NULL, list_shape), *tag = husk_get(call->inputs, "tag");
     husk_value *names = husk_array(), *result = husk_object();
     for (uint32_t i = 0; i < husk_size(all); i++) {
         const husk_value *one = husk_at(all, i), *tags = husk_get(one, "tags");

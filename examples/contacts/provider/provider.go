@@ -40,13 +40,39 @@ type State struct {
 // Contact is somebody.
 type Contact struct{ url string }
 
+// UnmarshalJSON refuses an address without a city.
+func (a *Address) UnmarshalJSON(text []byte) error {
+	type fields Address
+	return unmarshal(text, (*fields)(a), "city")
+}
+
+// UnmarshalJSON refuses a contact that lacks what each has.
+func (in *Inputs) UnmarshalJSON(text []byte) error {
+	type fields Inputs
+	return unmarshal(text, (*fields)(in), "name", "kind", "priority")
+}
+
+// unmarshal decodes an object that must have properties.
+func unmarshal(text []byte, into any, required ...string) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	for _, name := range required {
+		if v := all[name]; v == nil || string(v) == "null" {
+			return errors.New(name + " is missing")
+		}
+	}
+	return json.Unmarshal(text, into)
+}
+
 func state(in Inputs) State {
 	return State{in, fmt.Sprintf("%s (%s)", in.Name, in.Kind)}
 }
 
 // Create makes a contact.
 func (c *Contact) Create(ctx context.Context, r guest.CreateRequest[Inputs]) (guest.CreateResponse[State], error) {
-	var made struct{ ID string }
+	var made made
 	err := c.call(ctx, http.MethodPost, "/contacts", r.Inputs, &made)
 	return guest.CreateResponse[State]{ID: made.ID, State: state(r.Inputs)}, err
 }
@@ -70,9 +96,24 @@ func (c *Contact) Delete(ctx context.Context, r guest.DeleteRequest[State]) erro
 	return c.call(ctx, http.MethodDelete, "/contacts/"+r.ID, nil, nil)
 }
 
+type made struct {
+	ID string `json:"id"`
+}
+
+func (m *made) UnmarshalJSON(text []byte) error {
+	type fields made
+	return unmarshal(text, (*fields)(m), "id")
+}
+
 type listed struct {
-	ID, Name string
-	Tags     []string
+	ID   string   `json:"id"`
+	Name string   `json:"name"`
+	Tags []string `json:"tags"`
+}
+
+func (l *listed) UnmarshalJSON(text []byte) error {
+	type fields listed
+	return unmarshal(text, (*fields)(l), "id", "name")
 }
 
 // List lists all contacts.
@@ -107,8 +148,8 @@ func (c *Contact) call(ctx context.Context, method, path string, body, answer an
 		return guest.NotFound(path + " does not exist")
 	case response.StatusCode >= 300:
 		return fmt.Errorf("%s %s: the service answers %d", method, path, response.StatusCode)
-	case answer != nil && json.Unmarshal(text, answer) != nil:
-		return errors.New(method + " " + path + ": the service answers no JSON")
+	case answer != nil && (json.Unmarshal(text, answer) != nil || string(bytes.TrimSpace(text)) == "null"):
+		return errors.New(method + " " + path + ": the answer of the service does not fit")
 	}
 	return nil
 }

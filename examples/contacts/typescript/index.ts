@@ -1,7 +1,7 @@
 // The provider contacts, as ../provider has it in Go.
 import {
-    func, HuskError, integer, list, NotFound, object, optional, provider, resource, secret, string,
-    type CreateRequest, type DeleteRequest, type Inputs, type ReadRequest, type Resource, type State, type UpdateRequest,
+    func, HuskError, integer, list, NotFound, object, optional, parse, provider, resource, secret, string,
+    type CreateRequest, type DeleteRequest, type Field, type Inputs, type ReadRequest, type Resource, type State, type UpdateRequest,
 } from "@husk/provider";
 
 const address = object("contacts:index/address:Address", { city: string(), street: optional(string()) });
@@ -18,46 +18,52 @@ const state = { ...inputs, label: string({ doc: "How letters begin." }) };
 
 type In = Inputs<typeof inputs>;
 
+// What the service answers.
+const made = object("", { id: string() });
+const found = object("", { name: string(), kind: string(), priority: integer(), address: optional(address), tags: optional(list(string())), password: optional(string()) });
+const listed = list(object("", { id: string(), name: string(), tags: optional(list(string())) }));
+
 let url = "";
 
 // What is empty is not sent.
 const sent = (key: string, value: unknown) => key === "password" && value === "" || Array.isArray(value) && value.length === 0 ? undefined : value;
 
-async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+async function send(method: string, path: string, body?: unknown): Promise<string> {
     const response = await fetch(url + path, { method, body: body === undefined ? undefined : JSON.stringify(body, sent) });
     const text = await response.text();
     if (response.status === 404) throw new NotFound(`${path} does not exist`);
     if (response.status >= 300) throw new HuskError("internal", `${method} ${path}: the service answers ${response.status}`);
-    try {
-        return (text === "" ? undefined : JSON.parse(text)) as T;
-    } catch {
-        throw new HuskError("internal", `${method} ${path}: the service answers no JSON`);
-    }
+    return text;
 }
 
-interface Listed { id: string; name: string; tags?: string[] }
+async function call<T>(answer: Field<T>, method: string, path: string, body?: unknown): Promise<T> {
+    const text = await send(method, path, body);
+    try {
+        return parse(answer, text);
+    } catch {
+        throw new HuskError("internal", `${method} ${path}: the answer of the service does not fit`);
+    }
+}
 
 /** Somebody. */
 class Contact implements Resource<typeof inputs, typeof state> {
     private state(given: In): State<typeof state> { return { ...given, label: `${given.name} (${given.kind})` }; }
 
     async create({ inputs: given }: CreateRequest<typeof inputs>) {
-        const made = await call<{ id: string }>("POST", "/contacts", given);
-        return { id: made.id, state: this.state(given) };
+        const { id } = await call(made, "POST", "/contacts", given);
+        return { id, state: this.state(given) };
     }
     async read({ id }: ReadRequest<typeof inputs, typeof state>) {
-        const given = await call<In>("GET", `/contacts/${id}`);
-        const { name, kind, priority, address, tags, password } = given;
-        const found = { name, kind, priority, address, tags, password };
-        return { inputs: found, state: this.state(found) };
+        const given = await call(found, "GET", `/contacts/${id}`);
+        return { inputs: given, state: this.state(given) };
     }
     async update({ id, inputs: given }: UpdateRequest<typeof inputs, typeof state>) {
-        await call("PUT", `/contacts/${id}`, given);
+        await call(found, "PUT", `/contacts/${id}`, given);
         return { state: this.state(given) };
     }
-    async delete({ id }: DeleteRequest<typeof state>) { await call("DELETE", `/contacts/${id}`); }
+    async delete({ id }: DeleteRequest<typeof state>) { await send("DELETE", `/contacts/${id}`); }
     async list() {
-        const all = await call<Listed[]>("GET", "/contacts");
+        const all = await call(listed, "GET", "/contacts");
         return { resources: all.map(({ id, name }) => ({ id, name })) };
     }
 }
@@ -66,7 +72,7 @@ const find = func("contacts:index:find", {
     inputs: { tag: string(), limit: integer({ default: 10, min: 1 }) },
     result: { names: list(string()), tag: string() },
 }, async ({ tag, limit }) => {
-    const all = await call<Listed[]>("GET", "/contacts");
+    const all = await call(listed, "GET", "/contacts");
     const names = all.filter(one => one.tags?.includes(tag)).map(one => one.name);
     return { names: names.sort().slice(0, limit), tag };
 });

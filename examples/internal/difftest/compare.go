@@ -3,6 +3,7 @@ package difftest
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/husk-dev/husk/abi"
@@ -39,4 +40,5 @@ func Compare(t *testing.T, declared guest.Provider, load func(host.Config) *host
 		ask(w.twins, t, "list "+r.Token, abi.ListRequest{Token: r.Token}, abi.Provider.List)
 	}}
 	w.live()
+	require.Greater(t, w.asked, 1000)
 }

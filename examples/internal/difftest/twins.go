@@ -29,6 +29,7 @@ type twins struct {
 	entropy *entropy
 	clock   *clock
 	calls   uint64
+	asked   int
 }
 
 // newTwins loads the module with load.
@@ -71,6 +72,7 @@ type failer interface {
 func ask[Q, R any](w *twins, t failer, what string, question Q, method func(abi.Provider, context.Context, Q) (R, error)) (R, error) {
 	t.Helper()
 	w.calls++
+	w.asked++
 	cryptotest.SetGlobalRandom(w.t, w.calls)
 	answer, err := method(w.native, guest.WithClock(w.t.Context(), w.clock.Now), question)
 	w.entropy.reset(w.calls)

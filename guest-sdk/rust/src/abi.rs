@@ -4,6 +4,7 @@ use crate::value::{decode, object};
 use crate::{Call, Error, Kind, Object, Page, Provider, Result, Value};
 use std::alloc::{alloc, dealloc, Layout};
 use std::cell::UnsafeCell;
+use std::collections::BTreeSet;
 
 /// What a call has in memory, and what stays between calls. A module has one thread, and serves one call at a time.
 struct Instance {
@@ -173,17 +174,17 @@ fn copied(v: &Value, from: &Value) -> Value {
 }
 
 /// Collects the texts of secrets that are looked for elsewhere. Shorter ones are found by accident.
-fn secret_texts(texts: &mut Vec<String>, v: &Value, secret: bool) {
+fn secret_texts(texts: &mut BTreeSet<String>, v: &Value, secret: bool) {
     let secret = secret || v.is_secret();
     match v.plain() {
-        Value::String(s) if secret && s.len() >= 8 => texts.push(s.clone()),
+        Value::String(s) if secret && s.len() >= 8 => drop(texts.insert(s.clone())),
         Value::Array(a) => a.iter().for_each(|v| secret_texts(texts, v, secret)),
         Value::Object(o) => o.values().for_each(|v| secret_texts(texts, v, secret)),
         _ => {}
     }
 }
 
-fn hidden(v: &Value, texts: &[String]) -> Value {
+fn hidden(v: &Value, texts: &BTreeSet<String>) -> Value {
     match v {
         Value::String(s) if texts.contains(s) => v.clone().secret(),
         Value::Secret(inner) if !matches!(**inner, Value::String(_)) => Value::Secret(Box::new(hidden(inner, texts))),
@@ -197,7 +198,7 @@ fn same(a: &Value, b: &Value) -> bool {
 
 /// Marks what has the name of a property of the source with a secret, and what is the same text as one.
 fn marked(o: Object, source: &Value) -> Object {
-    let mut texts = Vec::new();
+    let mut texts = BTreeSet::new();
     secret_texts(&mut texts, source, false);
     let mark = |(k, v): (String, Value)| {
         let from = source.get(&k);

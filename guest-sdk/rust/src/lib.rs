@@ -133,6 +133,11 @@ pub trait Resource {
     }
 }
 
+/// A recorded state. Another version of the provider may have made it.
+fn recorded<S: Properties>(state: &Object) -> Result<S> {
+    S::load(state).map_err(|e| Error { kind: Kind::Internal, message: format!("the recorded value does not fit this version of the provider: {}", e.message), ..e })
+}
+
 /// A resource whose types are not known.
 pub(crate) trait Erased {
     fn create(&self, call: &Call, inputs: &Object) -> Result<(String, Object)>;
@@ -152,10 +157,10 @@ impl<R: Resource> Erased for R {
         Ok((inputs.store(), state.store()))
     }
     fn update(&self, call: &Call, id: &str, inputs: &Object, state: &Object) -> Result<Object> {
-        Ok(Resource::update(self, call, id, R::Inputs::load(inputs)?, R::State::load(state)?)?.store())
+        Ok(Resource::update(self, call, id, R::Inputs::load(inputs)?, recorded(state)?)?.store())
     }
     fn delete(&self, call: &Call, id: &str, state: &Object) -> Result<()> {
-        Resource::delete(self, call, id, R::State::load(state)?)
+        Resource::delete(self, call, id, recorded(state)?)
     }
     fn list(&self, call: &Call, page: &Page) -> Result<Listed> {
         Resource::list(self, call, page)

@@ -57,8 +57,22 @@ macro_rules! scalar {
 }
 scalar!(bool, "boolean", Bool, v, *v, *v);
 scalar!(f64, "number", Number, v, *v, *v);
-scalar!(i64, "integer", Number, v, *v as i64, *v as f64);
 scalar!(String, "string", String, v, v.clone(), v.clone());
+
+impl Property for i64 {
+    fn schema(_: &mut Types) -> String {
+        "\"type\":\"integer\"".into()
+    }
+    fn load(v: &Value) -> Result<Self> {
+        match v.plain() {
+            Value::Number(n) if n.fract() == 0.0 && n.abs() <= (1i64 << 53) as f64 => Ok(*n as i64),
+            _ => wrong("integer"),
+        }
+    }
+    fn store(&self) -> Value {
+        Value::Number(*self as f64)
+    }
+}
 
 impl Property for Value {
     fn schema(_: &mut Types) -> String {

@@ -141,7 +141,7 @@ impl Value {
         }
     }
 
-    /// The value of JSON, none if it is no JSON.
+    /// The value of JSON, none if it is no JSON, is nested more than 128 deep, or has a number beyond a double.
     pub fn from_json(text: &str) -> Option<Value> {
         let mut j = Json { text, at: 0 };
         let v = j.value(0)?;
@@ -306,12 +306,7 @@ impl Json<'_> {
             't' => self.accept("true").map(|_| Value::Bool(true)),
             'f' => self.accept("false").map(|_| Value::Bool(false)),
             '"' => self.string().map(Value::String),
-            '-' | '0'..='9' => {
-                let rest = &self.text[self.at..];
-                let end = rest.find(|c: char| !"+-.eE0123456789".contains(c)).unwrap_or(rest.len());
-                self.at += end;
-                rest[..end].parse().ok().map(Value::Number)
-            }
+            '-' | '0'..='9' => self.number().map(Value::Number),
             open @ ('[' | '{') if depth < 128 => {
                 let (mut array, mut object) = (Vec::new(), Object::new());
                 let close = if open == '[' { "]" } else { "}" };
@@ -341,8 +336,29 @@ impl Json<'_> {
         }
     }
 
+    fn number(&mut self) -> Option<f64> {
+        let begin = self.at;
+        let _ = self.accept("-");
+        self.accept("0").or_else(|| self.digits())?;
+        if self.accept(".").is_some() {
+            self.digits()?;
+        }
+        if self.accept("e").or_else(|| self.accept("E")).is_some() {
+            let _ = self.accept("+").or_else(|| self.accept("-"));
+            self.digits()?;
+        }
+        self.text[begin..self.at].parse().ok().filter(|n: &f64| n.is_finite())
+    }
+
+    fn digits(&mut self) -> Option<()> {
+        let rest = &self.text[self.at..];
+        let n = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        self.at += n;
+        (n > 0).then_some(())
+    }
+
     fn unit(&mut self) -> Option<u32> {
-        let digits = self.text.get(self.at..self.at + 4)?;
+        let digits = self.text.get(self.at..self.at + 4).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))?;
         self.at += 4;
         u32::from_str_radix(digits, 16).ok()
     }
@@ -367,8 +383,11 @@ impl Json<'_> {
                         't' => '\t',
                         'u' => {
                             let mut r = self.unit()?;
-                            if r >> 10 == 0x36 && self.accept("\\u").is_some() {
-                                r = 0x10000 + ((r & 1023) << 10 | (self.unit()? & 1023));
+                            let after = self.at;
+                            let low = if r >> 10 == 0x36 { self.accept("\\u").and_then(|_| self.unit()) } else { None };
+                            match low.filter(|low| low >> 10 == 0x37) {
+                                Some(low) => r = 0x10000 + ((r & 1023) << 10 | (low & 1023)),
+                                None => self.at = after,
                             }
                             char::from_u32(r).unwrap_or('\u{fffd}')
                         }

@@ -1,6 +1,6 @@
 //! The provider contacts in Rust: see ../provider for the same in Go.
 
-use husk_provider::{properties, send, Call, Error, Kind, Listed, Page, Properties, Provider, Request, Resource, Result, Value};
+use husk_provider::{properties, send, Call, Error, Kind, Listed, Page, Properties, Property, Provider, Request, Resource, Result, Value};
 
 properties! {
     pub struct Config {
@@ -37,32 +37,41 @@ properties! {
         tag: String,
         limit: i64 [default 10, minimum 1],
     }
+    struct Made {
+        id: String,
+    }
+    struct Entry {
+        id: String,
+        name: String,
+        tags: Option<Vec<String>>,
+    }
     pub struct Found {
         names: Vec<String>,
         tag: String,
     }
 }
 
-/// Sends a request to the service, and returns its answer.
-fn ask(call: &Call, method: &str, path: &str, body: Option<&Inputs>) -> Result<Value> {
-    let text = body.map(|b| Value::Object(b.store()).to_json()).unwrap_or_default();
+/// Sends a request to the service, and returns the body of its answer.
+fn ask(call: &Call, method: &str, path: &str, body: Option<&Inputs>) -> Result<Vec<u8>> {
+    let text = body.map(|b| Value::Object(Properties::store(b)).to_json()).unwrap_or_default();
     let response = send(&Request { method, url: &(call.config::<Config>()?.url + path), body: text.as_bytes(), ..Default::default() })?;
     match response.status {
         404 => Err(Error::new(Kind::NotFound, format!("{path} does not exist"))),
-        204 => Ok(Value::Null),
         status if status >= 300 => Err(Error::new(Kind::Internal, format!("{method} {path}: the service answers {status}"))),
-        _ => Value::from_json(&String::from_utf8_lossy(&response.body))
-            .ok_or_else(|| Error::new(Kind::Internal, format!("{method} {path}: the service answers no JSON"))),
+        _ => Ok(response.body),
     }
+}
+
+/// Sends a request, and returns what the service answers.
+fn answer<T: Property>(call: &Call, method: &str, path: &str, body: Option<&Inputs>) -> Result<T> {
+    let text = ask(call, method, path, body)?;
+    let found = Value::from_json(&String::from_utf8_lossy(&text)).and_then(|v| T::load(&v).ok());
+    found.ok_or_else(|| Error::new(Kind::Internal, format!("{method} {path}: the answer of the service does not fit")))
 }
 
 fn state(i: Inputs) -> State {
     let label = format!("{} ({})", i.name, i.kind);
     State { name: i.name, kind: i.kind, priority: i.priority, address: i.address, tags: i.tags, password: i.password, label }
-}
-
-fn id_of(v: &Value) -> String {
-    v.get("id").as_str().unwrap_or("").to_string()
 }
 
 struct Contact;
@@ -72,18 +81,17 @@ impl Resource for Contact {
     type State = State;
 
     fn create(&self, call: &Call, inputs: Inputs) -> Result<(String, State)> {
-        let made = ask(call, "POST", "/contacts", Some(&inputs))?;
-        Ok((id_of(&made), state(inputs)))
+        let made: Made = answer(call, "POST", "/contacts", Some(&inputs))?;
+        Ok((made.id, state(inputs)))
     }
 
     fn read(&self, call: &Call, id: &str) -> Result<(Inputs, State)> {
-        let found = ask(call, "GET", &format!("/contacts/{id}"), None)?;
-        let inputs = Inputs::load(found.as_object().unwrap_or(&Default::default()))?;
+        let inputs: Inputs = answer(call, "GET", &format!("/contacts/{id}"), None)?;
         Ok((inputs.clone(), state(inputs)))
     }
 
     fn update(&self, call: &Call, id: &str, inputs: Inputs, _: State) -> Result<State> {
-        ask(call, "PUT", &format!("/contacts/{id}"), Some(&inputs))?;
+        let _: Inputs = answer(call, "PUT", &format!("/contacts/{id}"), Some(&inputs))?;
         Ok(state(inputs))
     }
 
@@ -92,16 +100,15 @@ impl Resource for Contact {
     }
 
     fn list(&self, call: &Call, _: &Page) -> Result<Listed> {
-        let all = ask(call, "GET", "/contacts", None)?;
-        let resources = all.as_array().iter().map(|one| (id_of(one), one.get("name").as_str().unwrap_or("").to_string())).collect();
-        Ok(Listed { resources, ..Default::default() })
+        let all: Vec<Entry> = answer(call, "GET", "/contacts", None)?;
+        Ok(Listed { resources: all.into_iter().map(|one| (one.id, one.name)).collect(), ..Default::default() })
     }
 }
 
 fn find(call: &Call, search: Search) -> Result<Found> {
-    let all = ask(call, "GET", "/contacts", None)?;
-    let has = |one: &&Value| one.get("tags").as_array().iter().any(|t| t.as_str() == Some(&search.tag));
-    let mut names: Vec<_> = all.as_array().iter().filter(has).filter_map(|one| one.get("name").as_str()).map(String::from).collect();
+    let all: Vec<Entry> = answer(call, "GET", "/contacts", None)?;
+    let tagged = all.into_iter().filter(|one| one.tags.iter().flatten().any(|t| *t == search.tag));
+    let mut names: Vec<_> = tagged.map(|one| one.name).collect();
     names.sort();
     names.truncate(search.limit as usize);
     Ok(Found { names, tag: search.tag })

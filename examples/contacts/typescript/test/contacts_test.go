@@ -126,6 +126,13 @@ func TestContacts(t *testing.T) {
 		})
 	})
 
+	t.Run("whatever the service answers or the engine asks, it refuses it or answers as the provider in Go does", func(t *testing.T) {
+		difftest.Hostile(t, difftest.HostileOptions{
+			Long: 200_000, Open: func(t testing.TB, url string) *host.Provider { return open(t, module, false, url) },
+			Adapt: func(p abi.Provider) abi.Provider { return withoutZeros{p} },
+		})
+	})
+
 	t.Run("it answers as the provider in Go does", func(t *testing.T) {
 		ours, our := service(t)
 		theirs, their := service(t)
