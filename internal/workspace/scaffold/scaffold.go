@@ -65,6 +65,11 @@ func All() []Template {
 			Next: []string{"go test -C greet ./...", "husk preview", "husk up"},
 		},
 		{
+			Name: "program", Title: "a project whose program is a module, in Go", Projects: []string{"."},
+			Modules: map[string]string{"providers/random.wasm": random},
+			Next:    []string{"husk preview", "husk up"},
+		},
+		{
 			Name: "provider", Title: "a provider in Go, with tests and CI", Projects: []string{"example"},
 			Next: []string{"go test ./...", "husk provider test .", "husk preview -C example"},
 		},
