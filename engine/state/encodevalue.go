@@ -132,7 +132,7 @@ func (e *encoder) object(m property.Map) {
 	start := len(e.entries)
 	e.entries = append(e.entries, m.Entries()...)
 	sorted := e.entries[start:]
-	slices.SortFunc(sorted, func(a, b property.Entry) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(sorted, func(a, b property.Entry) int { return cmp.Compare(a.Key, b.Key) })
 	e.open('{')
 	for _, entry := range sorted {
 		e.push(property.Key(entry.Key))

@@ -162,7 +162,7 @@ var valueNames = valuesOf(map[string]string{
 	"STACK": "of to", "URN": "exclude parent replace target target-replace", "URN=ID": "adopt-pending-creates",
 	"NAME=VALUE": "config label query", "NAMES": "properties", "URL": "issuer registry server", "VERSION": "version",
 	"CHECK": "allow only", "DIGEST": "trust-module", "FORMAT": "format", "GRANT": "grant", "LANGUAGE": "generate-code language",
-	"LIMIT": "limit", "PATTERN": "identity", "REFERENCE": "provider", "SEED": "seed", "TEXT": "message parameter", "TOOL": "from",
+	"LIMIT": "limit", "PATTERN": "identity", "REFERENCE": "provider", "SEED": "seed", "TEXT": "description message parameter", "TOOL": "from",
 })
 
 // valuesOf returns the name of the value of each flag.

@@ -3,6 +3,7 @@ package resources_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -343,4 +344,22 @@ func (p namelessProvider) Create(ctx context.Context, req abi.CreateRequest) (ab
 	resp, err := p.Provider.Create(ctx, req)
 	resp.ID = ""
 	return resp, err
+}
+
+// BenchmarkUp is a first update and an update without changes, in memory.
+func BenchmarkUp(b *testing.B) {
+	for _, n := range []int{100, 1_000, 10_000} {
+		b.Run(fmt.Sprintf("first/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				enginetest.NewStack(b, enginetest.NewCloud()).Up(fan(n))
+			}
+		})
+		b.Run(fmt.Sprintf("same/%d", n), func(b *testing.B) {
+			s := enginetest.NewStack(b, enginetest.NewCloud())
+			s.Up(fan(n))
+			for b.Loop() {
+				s.Up(fan(n))
+			}
+		})
+	}
 }
