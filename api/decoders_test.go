@@ -45,7 +45,7 @@ var decoding = map[string]*regexp.Regexp{
 	module + "internal/base/strictcbor":             regexp.MustCompile(`^Unmarshal\w*$`),
 	module + "abi/property/guestcbor":               regexp.MustCompile(`^(Unmarshal\w*|Codec)$`),
 	module + "internal/wasm/wasmfile":               regexp.MustCompile(`^Read$`),
-	module + "internal/base/intake":                  regexp.MustCompile(`^NewTar$`),
+	module + "internal/base/intake":                 regexp.MustCompile(`^NewTar$`),
 	module + "engine/program/source":                regexp.MustCompile(`^Parse\w*$`),
 }
 
