@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -207,11 +206,18 @@ func (s *Stack) Snapshot() *state.Snapshot {
 	return snapshot
 }
 
-// Recorded returns all that the state holds, to compare.
+// Recorded returns all that the state holds, to compare. A checkpoint of the same gives other numbers, so it has none.
 func (s *Stack) Recorded() []any {
 	s.t.Helper()
 	snapshot := s.Snapshot()
-	return []any{snapshot.Manifest, maps.Collect(snapshot.Resources()), maps.Collect(snapshot.Operations()), snapshot.Extensions}
+	all := []any{snapshot.Manifest, snapshot.Extensions}
+	for _, res := range snapshot.Resources() {
+		all = append(all, res)
+	}
+	for _, pending := range snapshot.Operations() {
+		all = append(all, pending)
+	}
+	return all
 }
 
 // Resource returns the recorded resource of that name, nil if there is none.
