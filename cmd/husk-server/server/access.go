@@ -42,8 +42,9 @@ type caller struct {
 	issuedBy string
 	// from is the address of the connection.
 	from string
-	// hash is the hash of the token.
-	hash string
+	// hash is the hash of the token, and looked is when it was looked for.
+	hash   string
+	looked time.Time
 	// expires is when the token does, the zero value for never, and expired is the refusal of one that has.
 	expires time.Time
 	expired error
@@ -124,6 +125,7 @@ func (s *Server) bearer(r *http.Request) (*caller, error) {
 	var c *caller
 	var held *intake.Held
 	var used int64
+	looked := time.Now()
 	err := s.db.alone(r.Context(), func(t *tx) (err error) {
 		hash := hashOf(secret)
 		if !strings.HasPrefix(secret, runPrefix) {
@@ -146,7 +148,7 @@ func (s *Server) bearer(r *http.Request) (*caller, error) {
 		}
 		return nil, err
 	}
-	c.held = held
+	c.held, c.looked = held, looked
 	c.from = from(r)
 	if c.run == nil {
 		s.noteUse(r.Context(), c, used)

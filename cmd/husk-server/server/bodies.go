@@ -25,6 +25,8 @@ const (
 	leastTime, leastRate = time.Minute, 256 << 10
 	// ofStrangers bounds the memory of all requests that need no token, in bytes.
 	ofStrangers = 32 << 20
+	// slowBody is the time for the body of a request after which its token may have been revoked meanwhile.
+	slowBody = time.Second
 	// tryAfter is the time after which a client retries if there is no room for its body.
 	tryAfter = 2 * time.Second
 )
@@ -131,10 +133,10 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request, c *caller, most in
 	return content, held, done, nil
 }
 
-// still returns the caller as the token is now, and an error if it was revoked while the request came: the body may have taken minutes. What a
-// run asks for looks at the run itself.
+// still returns the caller as the token is now, and an error if it was revoked while the request came: the body may have taken minutes. For
+// most, which come at once, the database is not asked again. What a run asks for looks at the run itself.
 func (s *Server) still(ctx context.Context, c *caller) (is *caller, err error) {
-	if c.hash == "" {
+	if c.hash == "" || time.Since(c.looked) < s.slow {
 		return c, nil
 	}
 	err = s.db.alone(ctx, func(t *tx) (err error) {

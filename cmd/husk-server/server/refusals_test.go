@@ -936,6 +936,7 @@ func TestTokensRevokedWhileABodyComes(t *testing.T) {
 	quiet(t)
 	everywhere(t, func(t *testing.T, o server.Options) {
 		b := open(t, o)
+		b.server.LookAgain()
 		ann, w := b.client("acme", "ann", runapi.Admin), b.client("acme", "w", runapi.Work)
 		b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
 		require.NoError(t, b.stacks(ann.Token()).State.Create(t.Context(), state.StackName{Project: "shop", Name: "dev"}, []byte("{}")))

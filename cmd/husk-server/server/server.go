@@ -113,8 +113,9 @@ type Server struct {
 	changed, revoked news
 	// memory is the budget for data that teams send and get, and strangers the budget of who has shown no token.
 	memory, strangers *intake.Budget
-	// coming are the bodies of requests, and going the bodies of answers.
+	// coming are the bodies of requests, and going the bodies of answers. After the time slow, the token of a request is looked at again.
 	coming, going bodies
+	slow          time.Duration
 	watchers      watchers
 	// large are the turns of large calls about states.
 	large   turns
@@ -160,7 +161,7 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, keys: keyring.Source{Variable: KeyVariable, File: filepath.Join(o.Dir, "server.key")}, counts: newCounts(), closing: make(chan struct{}), exported: make(chan struct{}), tenants: make(map[string]*tenant), sizes: make(map[string]size), open: make(map[string]counted)}
+	s := &Server{options: o, keys: keyring.Source{Variable: KeyVariable, File: filepath.Join(o.Dir, "server.key")}, counts: newCounts(), closing: make(chan struct{}), exported: make(chan struct{}), tenants: make(map[string]*tenant), sizes: make(map[string]size), open: make(map[string]counted), slow: slowBody}
 	if s.memory = intake.ProcessBudget(); o.Memory > 0 {
 		s.memory = intake.NewBudget(o.Memory)
 	}
