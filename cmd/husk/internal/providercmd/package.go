@@ -48,7 +48,7 @@ func (a commands) packageAdd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.added(project, pkg)
+				return a.added(project, &plugins.MadePackage{Package: pkg, Version: pkg.Version})
 			}
 			var made *plugins.MadePackage
 			err = a.WithPlugins(cmd.Context(), project, func(p *plugins.Plugins) error {
@@ -64,7 +64,7 @@ func (a commands) packageAdd() *cobra.Command {
 			if err := project.AddPackage(cmd.Context(), made.Package); err != nil {
 				return err
 			}
-			return a.added(project, made.Package)
+			return a.added(project, made)
 		},
 	}
 	cmd.Flags().BoolVar(&extension, "extension", false, "add the package to the provider as an extension, beside its own package")
@@ -72,7 +72,7 @@ func (a commands) packageAdd() *cobra.Command {
 }
 
 // added says that a package was added.
-func (a commands) added(project *program.Project, pkg program.Package) error {
+func (a commands) added(project *program.Project, pkg *plugins.MadePackage) error {
 	if a.JSON {
 		return a.WriteJSON(map[string]any{"name": pkg.Name, "version": pkg.Version, "source": pkg.Source, "extension": pkg.Extension != nil})
 	}
