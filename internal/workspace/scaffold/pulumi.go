@@ -15,6 +15,17 @@ import (
 // skipped are directories that belong to a checkout or an installation, and not to a template.
 var skipped = []string{".git", "node_modules", "venv", ".venv"}
 
+// InstallCommand returns the command that installs the packages of a program. ok is false if the runtime needs none.
+func InstallCommand(runtime string) (command string, ok bool) {
+	switch runtime {
+	case "nodejs":
+		return "npm install", true
+	case "python":
+		return "pip install -r requirements.txt", true
+	}
+	return "", false
+}
+
 // OfPulumi returns the template of Pulumi in a directory: a project file with files beside it, in which ${PROJECT} and ${DESCRIPTION}
 // stand for the project's own. ok is false if the directory has no such file.
 func OfPulumi(dir string) (t Template, ok bool, err error) {
@@ -43,11 +54,8 @@ func OfPulumi(dir string) (t Template, ok bool, err error) {
 		return Template{}, false, err
 	}
 	t = Template{Name: filepath.Base(dir), Title: cmp.Or(project.Template.Description, "A project of Pulumi"), Dir: dir, Projects: []string{"."}}
-	switch runtime {
-	case "nodejs":
-		t.Next = []string{"npm install"}
-	case "python":
-		t.Next = []string{"pip install -r requirements.txt"}
+	if command, ok := InstallCommand(runtime); ok {
+		t.Next = []string{command}
 	}
 	t.Next = append(t.Next, "husk install", "husk preview")
 	return t, true, nil

@@ -130,7 +130,7 @@ type auditTable struct {
 // The widths of the first and the last column, with the space between.
 const labelColumns, stateColumns = len("  asks for  "), len("  NOT GRANTED")
 
-// add adds what is asked for, used, or granted, why, and its state, each but the first of which may be empty.
+// add adds a capability that is asked for, granted, or used, with the reason and the state. Reason and state may be empty.
 func (t *auditTable) add(label, what, why, state string) {
 	width := t.columns - labelColumns
 	row, below := []string{"  " + label, what + why}, ""

@@ -86,7 +86,7 @@ func isPath(project *program.Project, given string) bool {
 	return err == nil && project.Provider(given) == nil && !project.Package(given).Parameterized()
 }
 
-// fromProject returns a path as the project file has it.
+// fromProject returns a path relative to the directory of the project, with forward slashes.
 func fromProject(project *program.Project, given string) (string, error) {
 	path, err := filepath.Abs(given)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/internal/workspace"
+	"github.com/husk-dev/husk/internal/workspace/scaffold"
 )
 
 // timeLayout is the layout of times in Pulumi's JSON.
@@ -83,7 +84,7 @@ func (a *answers) change() {
 				return err
 			}
 		}
-		if command, ok := map[string]string{"nodejs": "npm install", "python": "pip install -r requirements.txt"}[project.Runtime]; ok {
+		if command, ok := scaffold.InstallCommand(project.Runtime); ok {
 			a.Say("husk installs no packages of a language: run %s yourself, or what the program has in its place.", command)
 		}
 		return nil
