@@ -131,17 +131,17 @@ func (s *Server) roomForStranger(ctx context.Context, tenant string, bytes int64
 
 // roomWithin is room for a tenant that may have so many bytes.
 func (s *Server) roomWithin(ctx context.Context, tenant string, bytes, most int64) error {
-	if s.options.Quota == 0 {
-		return nil
-	}
 	if err := s.countSize(ctx, tenant); err != nil {
 		return err
 	}
 	return s.takeRoom(tenant, bytes, most)
 }
 
-// takeRoom adds bytes to the known size of a tenant, which may have so many.
+// takeRoom adds bytes to the known size of a tenant, which may have so many. Without a quota, it does nothing.
 func (s *Server) takeRoom(tenant string, bytes, most int64) error {
+	if s.options.Quota == 0 {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	used := s.sizes[tenant]
@@ -157,9 +157,6 @@ func (s *Server) takeRoom(tenant string, bytes, most int64) error {
 
 // roomForRequest is room for a request that leaves a run, a schedule, or an entry of the audit log.
 func (s *Server) roomForRequest(ctx context.Context, tenant string, bytes int) error {
-	if s.options.Quota == 0 {
-		return nil
-	}
 	if err := s.countSize(ctx, tenant); err != nil {
 		return err
 	}
@@ -176,8 +173,11 @@ func (s *Server) takeRequest(tenant string, bytes int) error {
 	return s.takeRoom(tenant, int64(bytes+rows*smallRow), most)
 }
 
-// countSize counts how many bytes a tenant keeps, unless it has been counted lately.
+// countSize counts how many bytes a tenant keeps, unless it has been counted lately or there is no quota.
 func (s *Server) countSize(ctx context.Context, tenant string) error {
+	if s.options.Quota == 0 {
+		return nil
+	}
 	s.mu.Lock()
 	known := s.sizes[tenant]
 	s.mu.Unlock()

@@ -110,10 +110,8 @@ func (w *scheduler) Timeout(*river.Job[scheduleArgs]) time.Duration { return tim
 // Work begins a run of a schedule with the rights that the token which has set it has now, and adds the timer of the next. A
 // schedule that has stopped has no timer.
 func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) error {
-	if w.s.options.Quota > 0 {
-		if err := w.s.countSize(ctx, job.Args.Tenant); err != nil {
-			return err
-		}
+	if err := w.s.countSize(ctx, job.Args.Tenant); err != nil {
+		return err
 	}
 	var begun *record
 	var by *caller
@@ -167,7 +165,7 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 // scheduled adds the run of a schedule, if its team has room for it.
 func (s *Server) scheduled(t *tx, one *scheduled) (*record, error) {
 	text, err := json.Marshal(one.Run)
-	if err == nil && s.options.Quota > 0 {
+	if err == nil {
 		err = s.takeRequest(one.by.tenant, len(text))
 	}
 	if err != nil {
