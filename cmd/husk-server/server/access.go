@@ -317,10 +317,7 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 		return nil, away(err)
 	}
 	access := &remote.Access{Backend: t.backend, End: c.end, Team: c.tenant, Owner: c.owner(), Keys: t, Modules: engine.Modules, Readable: t.readable()}
-	var expired *refusal
-	if errors.As(c.expired, &expired) {
-		access.Ended = &remote.RefusedError{Status: expired.status, Reason: expired.reason}
-	}
+	_ = errors.As(ofState(c.expired), &access.Ended) // nil unless it has expired
 	// With approval by others, only runs write states. One that previews does not.
 	writes := c.may(runapi.Request) && !s.options.RequireApproval
 	// A run can send what it has decrypted anywhere, and so it decrypts for whom the server would decrypt.
