@@ -35,7 +35,7 @@ var (
 	queued   = flag.Int("queued", 50_000, "how many queued `runs` there are")
 )
 
-// stacks is the number of stacks of the ended runs, and piles that of the stacks whose queued runs wait for each other.
+// stacks is the number of stacks with ended runs, and piles is the number of stacks whose queued runs wait for each other.
 const stacks, piles = 1000, 10
 
 // site is a server whose database has many rows.

@@ -346,7 +346,7 @@ func (t *tx) keep(r *record) error {
 	return t.keeps(r.tenant, more)
 }
 
-// keeps counts bytes of runs that a team keeps, or keeps no more.
+// keeps adds bytes of runs or audit entries to its team's size, or removes them if more is negative.
 func (t *tx) keeps(tenant string, more int64) error {
 	_, err := t.exec("INSERT INTO husk_kept (tenant, bytes) VALUES (?, ?) ON CONFLICT (tenant) DO UPDATE SET bytes = husk_kept.bytes + excluded.bytes", tenant, more)
 	return err

@@ -66,8 +66,8 @@ type host struct {
 	status, comment, change, archive string
 	// failure is the status of a commit that failed, and contextField the field with the name of a status.
 	failure, contextField string
-	// unchanged is in the 400 that answers a status which a commit has already, as after an attempt that was cut off. It is empty if the host
-	// accepts that.
+	// unchanged is the text in the 400 response of a host that refuses a status the commit already has, as after an attempt that was cut off.
+	// It is empty if the host accepts such a status.
 	unchanged string
 	// escape has the name of a repository be one segment of a path.
 	escape bool
