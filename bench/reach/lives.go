@@ -9,22 +9,22 @@ import (
 // update, a replacement, and an import of the resource "it" into another stack.
 type life struct {
 	// service is the name of a service in fakeservice.Services, postgresql for a server of PostgreSQL, or empty if the provider
-	// needs none. Its host, port, and password stand for HOST, PORT, and PASSWORD in the texts.
+	// needs none. Its host, port, and password replace HOST, PORT, and PASSWORD in the texts.
 	service string
 	// grants, config, and resources are YAML.
 	grants, config, resources string
-	// update and replace have a text of resources, and what is there in the next step. update is empty if the provider updates none of
+	// update and replace are a text in resources, and its replacement in the next step. update is empty if the provider updates none of
 	// its resources.
 	update, replace [2]string
-	// id is what the import is asked for if it is not the ID of the resource.
+	// id is the import's ID if it differs from the ID of the resource.
 	id string
 	// noImport says that the provider imports none of its resources.
 	noImport bool
-	// anyID says that the provider imports what no service has.
+	// anyID says that an import succeeds even if the object does not exist.
 	anyID bool
 }
 
-// String says what a life has, for the table.
+// String returns the text of the table's last column.
 func (l life) String() string {
 	var lacks []string
 	if l.update[0] == "" {
@@ -49,13 +49,13 @@ func (l life) String() string {
 // http are the grants for a service that speaks HTTP.
 const http = `{http: ["http://HOST:PORT"]}`
 
-// publicKey and otherKey are keys of SSH that nobody has.
+// publicKey and otherKey are public keys of SSH whose private keys nobody has.
 const (
 	publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGl1dPHq6zZ5wZ0x1tqY2m0d0ZJ9aZk0y8xFzvI0bq3T"
 	otherKey  = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOqVb5Qb3kqQKzq0m5r2oC9wJmGxkz2V1nXc4m0yqv1f"
 )
 
-// lives has the lives of providers, by the names that registries have for them.
+// lives has the lives of providers, by their names in registries.
 var lives = map[string]life{
 	"hashicorp/random": {
 		resources: `it: {type: random:RandomInteger, properties: {min: 7, max: 7}}`,

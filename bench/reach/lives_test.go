@@ -96,7 +96,7 @@ func (l life) live(t *testing.T, dir, name string) {
 	}
 }
 
-// start starts the service, and returns what has its address and its password.
+// start starts the service, and returns a replacer that fills in its address and its password.
 func (l life) start(t *testing.T) *strings.Replacer {
 	switch l.service {
 	case "":

@@ -1,5 +1,5 @@
 // Command programs deploys public programs of Pulumi as they are, by the name of Pulumi's command, and prints a table of what became of
-// each: a row as soon as it is known. programs.txt has them and what is to become of them. It runs in the root of a checkout.
+// each: a row as soon as it is known. programs.txt lists them with the result that each must have. It runs in the root of a checkout.
 //
 //	go run -C bench ./reach/programs -husk FILE -in DIR -modules DIR [-only TEXT]
 //
@@ -36,12 +36,16 @@ type program struct {
 	providers []string
 	// config are its settings: KEY=VALUE, with path: or secret: before a key.
 	config []string
-	shows  string
-	// refusal is what the refusal of the program says, empty if it runs.
+	// shows is the table's second column.
+	shows string
+	// refusal is a text of the error that refuses the program, empty if the program runs.
 	refusal string
 }
 
-var bracketed = regexp.MustCompile(`^\[(.*)\](.*)$`)
+var (
+	bracketed  = regexp.MustCompile(`^\[(.*)\](.*)$`)
+	virtualenv = regexp.MustCompile(`(?m)^ *virtualenv: *(\S+)`)
+)
 
 func parse(text string) (all []program, err error) {
 	for line := range strings.Lines(text) {
@@ -199,8 +203,8 @@ func (at place) deploy(ctx context.Context, p program, bin, root string) error {
 	return errors.Join(err, pulumi("destroy", "--yes", "--skip-preview"))
 }
 
-// complete does what a user does before the first command: it fills a template in, lists the providers, and has a virtual environment
-// where the project file names one.
+// complete prepares the directory as a user does before the first command: it fills in a template, lists the providers, and links the
+// virtual environment that the project file names, .venv if it names none.
 func (at place) complete(p program, dir string) error {
 	for _, name := range []string{"Pulumi.yaml", "package.json", "go.mod", "pyproject.toml"} {
 		path := filepath.Join(dir, name)
@@ -225,7 +229,7 @@ func (at place) complete(p program, dir string) error {
 			continue
 		}
 		environment := ".venv"
-		if named := regexp.MustCompile(`(?m)^ *virtualenv: *(\S+)`).FindStringSubmatch(filled); named != nil {
+		if named := virtualenv.FindStringSubmatch(filled); named != nil {
 			environment = named[1]
 		}
 		if err := os.Symlink(filepath.Join(at.in, "venv"), filepath.Join(dir, environment)); err != nil && !errors.Is(err, os.ErrExist) {
