@@ -79,7 +79,7 @@ func (f *framing) Recv() ([]byte, error) {
 	}
 }
 
-// message reads a message. Once a part of it has arrived, the rest is really coming.
+// message reads a message. A long one gets its whole memory only after a first part has arrived.
 func (f *framing) message(length int64) ([]byte, error) {
 	const part = 1 << 20
 	message := make([]byte, min(length, part))

@@ -7,9 +7,9 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// told keeps what a preview tells while it finds nothing to do: an execution that would only repeat it tells the same.
+// told keeps the events of a preview until it finds something to do. An execution that would only repeat the preview tells them again.
 type told struct {
-	// says receives what plugins say.
+	// says receives the messages of plugins.
 	says func(engine.Event)
 
 	mu        sync.Mutex
@@ -19,7 +19,7 @@ type told struct {
 	before, after *state.Resource
 }
 
-// toldEvent is an event with the states of its step, if it has one; says says that a plugin has said it.
+// toldEvent is an event with the states of its step, if it has one. says is set for messages of plugins.
 type toldEvent struct {
 	event         engine.Event
 	before, after *state.Resource
@@ -51,7 +51,7 @@ func (t *told) listen(d engine.Deployment) engine.Deployment {
 	return d
 }
 
-// hear keeps what a plugin says. That it was prepared is not said again.
+// hear keeps a message of a plugin. Events of its preparation are not told again.
 func (t *told) hear(e engine.Event) {
 	if _, ok := e.(engine.Diagnostic); ok && t != nil {
 		t.keep(toldEvent{event: e, says: true})
@@ -69,12 +69,12 @@ func (t *told) keep(e toldEvent) {
 	}
 }
 
-// changes reports whether a step has an execution do something.
+// changes reports whether an execution does something for a step.
 func changes(op engine.Op) bool {
 	return op != engine.OpSame && op != engine.OpRead && op != engine.OpRefresh
 }
 
-// end returns what was kept, nil if the preview has found something to do. From then on, nothing is kept.
+// end returns the kept events, nil if the preview found something to do, and keeps no more.
 func (t *told) end() []toldEvent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
