@@ -273,7 +273,7 @@ func (r *Run) programOf(p *program.Project, pulumi Pulumi, report func(engine.Ev
 // Preview plans an operation.
 func (r *Run) Preview(ctx context.Context, o engine.Operation) (*engine.Result, error) {
 	result, err := engine.Preview(ctx, r.told.listen(r.Deployment), o)
-	r.failed = err
+	r.failed, r.repeats = err, nil
 	if err == nil && result.Settled {
 		r.repeats = result
 	}

@@ -57,20 +57,14 @@ func TestAnUpdateAfterASettledPreview(t *testing.T) {
 				told = append(told, e)
 			}
 		}
-		w, err := workspace.Open(t.Context(), projectroot.New(dir, projectroot.Trusted), workspace.Options{Remark: func(string) {}, Secrets: &redact.Secrets{}})
-		require.NoError(t, err)
-		run, err := stackrun.Open(t.Context(), w, stackrun.Options{
-			Command: "up", Stack: "dev", Creates: true, Program: true, Events: events,
-			Plugins: plugins.Options{Places: plugins.Places{Cache: cache}, Secrets: &redact.Secrets{}, Events: events},
-		})
-		require.NoError(t, err)
+		run := openRun(t, dir, cache, events)
 		run.Deployment.Steps = func(before, after *state.Resource) {
 			if executes {
 				steps = append(steps, step{before, after})
 			}
 		}
 		operation := engine.Up{Program: counted{run.Program, &runs}}
-		_, err = run.Preview(t.Context(), operation)
+		_, err := run.Preview(t.Context(), operation)
 		require.NoError(t, err)
 		execute := run.Execute
 		if previewed {
@@ -80,7 +74,7 @@ func TestAnUpdateAfterASettledPreview(t *testing.T) {
 		result, err = execute(t.Context(), operation, nil)
 		require.NoError(t, err)
 		require.NoError(t, run.Close(context.WithoutCancel(t.Context())))
-		history, _, err = w.History(t.Context(), "dev")
+		history, _, err = run.Workspace.History(t.Context(), "dev")
 		require.NoError(t, err)
 		result.Settled = false
 		return runs, told, steps, result, history
@@ -106,4 +100,38 @@ func TestAnUpdateAfterASettledPreview(t *testing.T) {
 	require.Equal(t, 2, runs)
 	require.Zero(t, result.Changes.Total())
 	require.Equal(t, property.String("there"), result.Outputs.Get("where"))
+}
+
+// An update goes by its last preview: an earlier one that was settled does not count.
+func TestAnUpdateAfterSeveralPreviews(t *testing.T) {
+	t.Setenv("HUSK_BACKEND_URL", "")
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: demo\nruntime: yaml\nresources: {}\n"), 0o600))
+	run := openRun(t, dir, t.TempDir(), func(engine.Event) {})
+	runs := 0
+	pure := counted{run.Program, &runs}
+	_, err := run.Execute(t.Context(), engine.Up{Program: pure}, nil)
+	require.NoError(t, err)
+	result, err := run.Preview(t.Context(), engine.Up{Program: pure})
+	require.NoError(t, err)
+	require.True(t, result.Settled)
+	asking := engine.Up{Program: struct{ engine.Program }{pure}} // which may go by the preview
+	result, err = run.Preview(t.Context(), asking)
+	require.NoError(t, err)
+	require.False(t, result.Settled)
+	_, err = run.ExecutePreviewed(t.Context(), asking, nil)
+	require.NoError(t, err)
+	require.Equal(t, 4, runs)
+	require.NoError(t, run.Close(context.WithoutCancel(t.Context())))
+}
+
+func openRun(t *testing.T, dir, cache string, events func(engine.Event)) *stackrun.Run {
+	w, err := workspace.Open(t.Context(), projectroot.New(dir, projectroot.Trusted), workspace.Options{Remark: func(string) {}, Secrets: &redact.Secrets{}})
+	require.NoError(t, err)
+	run, err := stackrun.Open(t.Context(), w, stackrun.Options{
+		Command: "up", Stack: "dev", Creates: true, Program: true, Events: events,
+		Plugins: plugins.Options{Places: plugins.Places{Cache: cache}, Secrets: &redact.Secrets{}, Events: events},
+	})
+	require.NoError(t, err)
+	return run
 }
