@@ -47,8 +47,8 @@ type Finisher interface {
 	Finish(context.Context) error
 }
 
-// Pure is a program without effects of its own: it goes by its files, its configuration, and the answers to its registrations. If
-// none of these is unknown, a preview and the update after it register the same.
+// Pure is a program without effects of its own: its registrations depend only on its files, its configuration, and the answers to
+// earlier registrations. If none of these is unknown, a preview and the update after it register the same.
 type Pure interface {
 	Program
 	Pure()

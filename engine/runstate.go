@@ -36,15 +36,15 @@ type run struct {
 	selection *selection.Selection
 }
 
-// preview says whether a run is a preview, and whether anything went by that: there, an update does something else. A preview that
-// nothing went by, and that recorded nothing, has done all that the update would do.
+// preview says whether a run is a preview, and whether any code asked, because an update does something else there. If no code asked
+// and the preview would record nothing, it has done all that the update would do.
 type preview struct {
 	is   bool
 	told atomic.Bool
 }
 
-// previews reports whether the run is a preview, for what an update does otherwise. It is the last condition of several, since
-// asking is noted.
+// previews reports whether the run is a preview, for code that does something else in an update. It is the last of several conditions,
+// because asking is noted.
 func (r *run) previews() bool {
 	r.preview.told.Store(true)
 	return r.preview.is

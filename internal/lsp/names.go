@@ -25,10 +25,10 @@ const (
 	configs = "config"
 )
 
-// sections are those of a program, and configSections the names of that of the configuration.
+// sections are the sections of a program that declare names, and configSections the names of the section of the configuration.
 var sections, configSections = []string{resources, variables, actions, outputs}, []string{configs, "configuration"}
 
-// declaresNames reports whether a section has names.
+// declaresNames reports whether a section declares names.
 func declaresNames(section string) bool {
 	return slices.Contains(sections, section) || slices.Contains(configSections, section)
 }

@@ -115,8 +115,8 @@ func (r *Recorder) EndSettled(ctx context.Context) error {
 }
 
 // renameUnfinished renames the operations of an earlier run, and the resources that they name. It returns the entries to write
-// with the renaming, in case this run is cut off as well. What edit hands over to another provider is the recorded provider's: an
-// operation of a third one keeps its name.
+// with the renaming, in case this run is cut off as well. edit is only for operations of the recorded resource's provider: those of
+// another provider keep their name.
 func (r *Recorder) renameUnfinished(from, to urn.URN, edit func(*state.Resource)) (renamed state.Entry) {
 	p, recorded := &r.unfinished, r.Lookup(from)
 	for op, pending := range r.Unfinished() {

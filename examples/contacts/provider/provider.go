@@ -46,7 +46,7 @@ func (a *Address) UnmarshalJSON(text []byte) error {
 	return unmarshal(text, (*fields)(a), "city")
 }
 
-// UnmarshalJSON refuses a contact that lacks what each has.
+// UnmarshalJSON refuses a contact without its required properties.
 func (in *Inputs) UnmarshalJSON(text []byte) error {
 	type fields Inputs
 	return unmarshal(text, (*fields)(in), "name", "kind", "priority")

@@ -30,11 +30,11 @@ type HostileOptions struct {
 	Open func(t testing.TB, url string) *host.Provider
 	// Long is how many bytes the longest texts have.
 	Long int
-	// Adapt leaves out of the answers of both what only one of the languages has; nil leaves out nothing.
+	// Adapt returns a provider whose answers lack the parts that only one of the languages has; nil changes nothing.
 	Adapt func(abi.Provider) abi.Provider
 }
 
-// Hostile has the provider contacts in Go, and the same in a module, get what no decent service answers and no decent engine asks.
+// Hostile gives the provider contacts in Go, and the same in a module, answers of a broken service and requests of a broken engine.
 // Both refuse it with the same kind of error, or give the same answer. The module never traps, and stays within its limits.
 func Hostile(t *testing.T, o HostileOptions) {
 	body := ""
@@ -132,14 +132,14 @@ func refusesNUL(name string, err error) bool {
 	return name == "a NUL" && err != nil && strings.Contains(err.Error(), "a text has a NUL character")
 }
 
-// decent is what a decent service answers: a contact, and what it has made.
+// decent is the answer of a decent service: a contact, and the ID of a new one.
 const decent = `{"id":"1","name":"Ann","kind":"person","priority":1}`
 
 var it = urn.New("dev", "test", "", contact, "it")
 
 var good = pt.MapOf(pt.Object{"name": "Ann", "kind": "person", "priority": 1})
 
-// calls are those of a provider, which have the properties wherever they may be.
+// calls returns the calls of a provider, with the properties wherever a request has any.
 func calls(m property.Map) map[string]func(p abi.Provider) (any, error) {
 	state := m.With("label", property.String("Ann (person)"))
 	return map[string]func(p abi.Provider) (any, error){
@@ -194,7 +194,7 @@ func outcome(answer any, err error) string {
 	return canontest.Dump(answer)
 }
 
-// hostileAnswers are what the service answers to each request.
+// hostileAnswers returns answers that the service gives to each request.
 func hostileAnswers(long int) map[string]string {
 	answers := map[string]string{
 		"decent": decent, "nothing": "", "white space": " \t\r\n", "null": "null", "true": "true", "number": "1", "text": `"Ann"`, "list": "[]", "object": "{}",
@@ -264,7 +264,7 @@ func manyFields(n int) string {
 	return b.String() + `"f":0`
 }
 
-// hostileValues are those of properties in requests.
+// hostileValues returns values of properties in requests.
 func hostileValues(long int) map[string]property.Value {
 	text := property.String
 	values := map[string]property.Value{
