@@ -16,12 +16,10 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/husk-dev/husk/cmd/husk-server/keyring"
 	"github.com/husk-dev/husk/engine"
-	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/engine/state/memstore"
 	"github.com/husk-dev/husk/internal/backend"
@@ -29,7 +27,6 @@ import (
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/backend/sealed"
 	"github.com/husk-dev/husk/internal/base/intake"
-	"github.com/husk-dev/husk/internal/workspace"
 )
 
 // caller is who sends a request: a person, a worker, or a run that a worker has.
@@ -385,76 +382,6 @@ func (s *Server) logRefusal(r *http.Request, c *caller, refused *refusal) {
 	slog.Warn("refused", "token", who, "tenant", tenant, "from", r.RemoteAddr, "method", r.Method, "path", r.URL.Path, "status", refused.status, "reason", refused.reason)
 }
 
-// tenant keeps the stacks and the keys of one tenant. It implements [secrets.KeyService].
-type tenant struct {
-	name    string
-	backend *backend.Backend
-	// keys are the keys as they were when they were last read, and load reads them.
-	keys atomic.Pointer[keyring.Ring]
-	load func(context.Context) (*keyring.Ring, error)
-}
-
-// readable returns the states of the tenant, decrypted if the server has the key.
-func (t *tenant) readable() state.Store {
-	return sealed.New(t.backend, ownKeys{t}, sealed.Keep).Backend().State
-}
-
-// read reads the keys, which another server may have replaced.
-func (t *tenant) read(ctx context.Context) (*keyring.Ring, error) {
-	keys, err := t.load(ctx)
-	if err == nil {
-		t.keys.Store(keys)
-	}
-	return keys, err
-}
-
-// Encrypt encrypts the key of a stack with the tenant's key.
-func (t *tenant) Encrypt(ctx context.Context, key []byte) ([]byte, error) {
-	keys, err := t.read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return keys.Seal(key, t.name), nil
-}
-
-// Decrypt decrypts the key of a stack.
-func (t *tenant) Decrypt(ctx context.Context, ciphertext []byte) ([]byte, error) {
-	key, _, err := t.keys.Load().Open(ciphertext, t.name)
-	if err == nil {
-		return key, nil
-	}
-	keys, err := t.read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if key, _, err = keys.Open(ciphertext, t.name); err != nil {
-		return nil, errors.New("the key of the stack was not encrypted by this server for this tenant")
-	}
-	return key, nil
-}
-
-// ownKeys opens the secrets providers of stacks whose key the server keeps, and no others: what a state says of a passphrase, a
-// file, or another service is not for this process. It implements [state.KeySource].
-type ownKeys struct{ *tenant }
-
-var errOwnKeys = errors.New("the server has the keys only of stacks that use " + workspace.ServerKey)
-
-func (ownKeys) New(context.Context) (secrets.Provider, error) { return nil, errOwnKeys }
-
-// Open opens the provider that a state names.
-func (k ownKeys) Open(ctx context.Context, typ string, of json.RawMessage) (secrets.Provider, error) {
-	if typ != secrets.TypeCloud {
-		return nil, errOwnKeys
-	}
-	keys := secrets.Keys{Service: func(url string) (secrets.KeyService, error) {
-		if url != workspace.ServerKey {
-			return nil, errOwnKeys
-		}
-		return k.tenant, nil
-	}}
-	return keys.Open(ctx, typ, of)
-}
-
 // isEmpty returns an error unless a state has nothing in it, so that anybody may begin with it.
 func (t *tenant) isEmpty(ctx context.Context, stack state.StackName, checkpoint []byte) error {
 	alone := backend.Files("", new(memstore.Store))
@@ -496,22 +423,6 @@ func (s *Server) tenant(ctx context.Context, name string) (*tenant, error) {
 	}
 	s.tenants[name] = t
 	return t, nil
-}
-
-// checkKey returns an error if the key of the server is not the one that encrypts the tenants' keys.
-func (s *Server) checkKey(ctx context.Context) error {
-	return s.db.step(ctx, func(t *tx) error {
-		_, err := s.checkKeys(t)
-		return err
-	})
-}
-
-// checkKeys is checkKey in a transaction. It returns the tenants that have not ended.
-func (s *Server) checkKeys(t *tx) (names []string, err error) {
-	if _, err := s.eachKey(t, ""); err != nil {
-		return nil, err
-	}
-	return t.texts("SELECT name FROM husk_tenants WHERE ended = 0 ORDER BY name")
 }
 
 // endLeases ends the lease of an owner, who has no more of it, in a stack, or all of them if the stack is the zero value.
