@@ -158,8 +158,8 @@ func isOf(declared string, value any) bool {
 	return declared == is
 }
 
-// RequireWhole returns an error unless a file had all tables of the server and of the stacks of its teams, and what a server finds in them from
-// their beginning. tables are the tables that the file had, by team, as it had the server's for "".
+// RequireWhole returns an error unless a file had all tables of the server and of the stacks of its teams, and the rows that each server has.
+// tables are the tables in the file by team, with the server's under "".
 func (d Database) RequireWhole(ctx context.Context, tables map[string][]string, teams []string) error {
 	server, err := d.serverTables(ctx)
 	if err != nil {
@@ -182,7 +182,7 @@ func (d Database) RequireWhole(ctx context.Context, tables map[string][]string, 
 			return fmt.Errorf("the file is damaged: it has stacks of %s, and no such team", team)
 		}
 	}
-	// Who made such a team later would give it to whoever has the token.
+	// If somebody made such a team later, the token would be valid for it.
 	strangers, err := d.strings(ctx, "SELECT tenant FROM husk_tokens WHERE tenant <> '*' AND tenant NOT IN (SELECT name FROM husk_tenants WHERE ended = 0)")
 	if err == nil && len(strangers) > 0 {
 		err = fmt.Errorf("the file is damaged: it has a token of the team %.60q, and no such team", strangers[0])

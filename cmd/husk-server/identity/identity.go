@@ -223,7 +223,7 @@ func (boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// begin has a request be one of [maxLogins] at the issuer for at most [askTime], until the caller calls done. It returns the endpoints and
+// begin takes one of the [maxLogins] places at the issuer for at most [askTime], until the caller calls done. It returns the endpoints and
 // keys of the issuer.
 func (i *Issuer) begin(ctx context.Context) (_ context.Context, found *oidc.Provider, done func(), err error) {
 	select {

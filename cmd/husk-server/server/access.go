@@ -39,7 +39,7 @@ type caller struct {
 	issuedBy string
 	// from is the address of the connection.
 	from string
-	// hash is the hash of the token, and looked is when it was looked for.
+	// hash is the hash of the token, and looked is when the database was asked for it.
 	hash   string
 	looked time.Time
 	// expires is when the token does, the zero value for never, and expired is the refusal of one that has.
@@ -113,7 +113,7 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 	return c, err
 }
 
-// bearer returns whose token a request has, also if that has expired.
+// bearer returns the caller whose token a request has, even if the token has expired.
 func (s *Server) bearer(r *http.Request) (*caller, error) {
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok || secret == "" {
@@ -285,7 +285,7 @@ func (c *caller) requireAll() error {
 	return nil
 }
 
-// finishTime is how long a run may go on whose token has expired: what it has made is to be recorded.
+// finishTime is how long a run may go on after its token has expired, so that it records what it has made.
 const finishTime = 24 * time.Hour
 
 // stateAccess returns the caller's rights to the states of stacks.

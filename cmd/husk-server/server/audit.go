@@ -27,7 +27,8 @@ const (
 	// keptRefusals is how many refusals of a team are kept: a token that is refused all the time fills no disk, and displaces
 	// nothing else.
 	keptRefusals = 10_000
-	// pruneRefusals is after how many new refusals a server removes the oldest ones of the team with the last, without waiting for the hour.
+	// pruneRefusals is the number of new refusals after which a server removes the oldest of a team, without waiting for the hourly pruning.
+	// It does so for the team with the last of them.
 	pruneRefusals = 500
 )
 
@@ -130,7 +131,7 @@ func (s *Server) pruneRefusals(ctx context.Context, tenant string) error {
 		" ORDER BY number DESC LIMIT 1 OFFSET ?)", tenant, tenant, keptRefusals)
 }
 
-// removeAudit removes the entries of a condition, which count in the sizes of their teams no more.
+// removeAudit removes the entries that meet a condition, and subtracts them from the sizes of their teams.
 func (s *Server) removeAudit(ctx context.Context, condition string, args ...any) error {
 	const most = 1000 // in a step, so that others get their turn
 	return s.inSteps(ctx, func(t *tx) (bool, error) {

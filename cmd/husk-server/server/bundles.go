@@ -129,7 +129,7 @@ func (s *Server) roomForStranger(ctx context.Context, tenant string, bytes int64
 	return s.roomWithin(ctx, tenant, bytes, s.options.Quota/part)
 }
 
-// roomWithin is room for a tenant that may have so many bytes.
+// roomWithin is [Server.room] with a bound of its own.
 func (s *Server) roomWithin(ctx context.Context, tenant string, bytes, most int64) error {
 	if err := s.countSize(ctx, tenant); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (s *Server) roomWithin(ctx context.Context, tenant string, bytes, most int6
 	return s.takeRoom(tenant, bytes, most)
 }
 
-// takeRoom adds bytes to the known size of a tenant, which may have so many. Without a quota, it does nothing.
+// takeRoom adds bytes to the known size of a tenant, or returns an error if the sum exceeds most. Without a quota, it does nothing.
 func (s *Server) takeRoom(tenant string, bytes, most int64) error {
 	if s.options.Quota == 0 {
 		return nil

@@ -138,7 +138,7 @@ const (
 	maxStrangers = 100
 )
 
-// makeWay cancels the runs of strangers that a run would wait for, by whoever has asked for it. They change nothing, and can be repeated.
+// makeWay cancels the runs of strangers that a run would wait for, in the name of its requester. They change nothing, and can be repeated.
 func (s *Server) makeWay(ctx context.Context, c *caller, r *record) error {
 	if c.stranger || r.State.IsFinal() {
 		return nil

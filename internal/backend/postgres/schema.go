@@ -14,7 +14,8 @@ import (
 // version is a further element.
 //
 // Programs that know fewer migrations go on using the tables: a migration only adds. What they read and write stays, and new columns have
-// defaults. One that removes what only programs use that know fewer than N sets oldest to N: these refuse the tables from then on.
+// defaults. A migration may remove what only programs with fewer than N migrations use. It sets oldest to N, and these programs refuse the
+// tables from then on.
 var migrations = []string{`
 CREATE TABLE @stacks (
 	id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -106,7 +107,7 @@ BEGIN
 END $$;
 `}
 
-// oldest is the least number of migrations of which a program knows that can use the tables.
+// oldest is the number of migrations that a program must know at least to use the tables.
 var oldest = 1
 
 // least is the oldest version in the table meta m. Programs that knew one migration made the table without it.

@@ -25,7 +25,7 @@ type operation struct {
 	audited bool
 	// grows says that it stores something new, and not what a run must be able to record.
 	grows bool
-	// goesOn says that a run does it under its lease until its end, which its token need not outlast.
+	// goesOn says that a run may do it under its lease after its token has expired.
 	goesOn bool
 	// stacks is how many stacks it is about, and leases how many leases of these it has.
 	stacks, leases int

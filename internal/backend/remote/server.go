@@ -41,7 +41,7 @@ type Access struct {
 	// Changing, if set, is called before a call that begins to write a stack, or writes data beside its state. Its arguments
 	// describe the command. After an error, the call is not done.
 	Changing func(ctx context.Context, call string, stack state.StackName, detail string) error
-	// Ended, if set, is the refusal of all calls but the ones with which a run goes on that has its lease already, and ends.
+	// Ended, if set, is the refusal of all calls, except the calls with which a run that already has its lease goes on and ends.
 	Ended *RefusedError
 	// Created, if set, is called with a stack that the client has made.
 	Created func(ctx context.Context, stack state.StackName, checkpoint []byte) error

@@ -15,7 +15,8 @@ const applicationID = 0x6875736b
 // further element. Times are microseconds since 1970.
 //
 // Programs that know fewer migrations go on using the file: a migration only adds. What they read and write stays, and new columns have
-// defaults. One that removes what only programs use that know fewer than N sets oldest to N: these refuse the file from then on.
+// defaults. A migration may remove what only programs with fewer than N migrations use. It sets oldest to N, and these programs refuse the
+// file from then on.
 var migrations = []string{`
 CREATE TABLE stacks (
 	id         INTEGER PRIMARY KEY,
@@ -98,7 +99,7 @@ INSERT INTO checkpoints SELECT id, checkpoint FROM stacks WHERE checkpoint IS NO
 ALTER TABLE stacks DROP COLUMN checkpoint;
 `}
 
-// oldest is the least number of migrations of which a program knows that can use the tables.
+// oldest is the number of migrations that a program must know at least to use the tables.
 var oldest = 2
 
 // versionBits are the bits of the file's user_version with the version of its schema. What is above them is the oldest version that can

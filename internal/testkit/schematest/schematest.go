@@ -61,8 +61,8 @@ func SQLite(t *testing.T, db *sql.DB) Parts {
 	return all
 }
 
-// Broken returns what changes take from programs of the versions that use the tables of all changes: the ones from least on. after has the
-// tables after each number of changes, and unused has columns, as TABLE.COLUMN, and tables that programs no longer use from a version on.
+// Broken returns what changes take from programs of the versions from least on, which go on using the tables after all changes. after has
+// the tables after each number of changes, and unused has columns, as TABLE.COLUMN, and tables that programs no longer use from a version on.
 func Broken(after []Parts, least int, unused map[string]int) (found []string) {
 	newest := len(after) - 1
 	now := after[newest]
