@@ -107,7 +107,8 @@ func TestAnUpdateAfterSeveralPreviews(t *testing.T) {
 	t.Setenv("HUSK_BACKEND_URL", "")
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte("name: demo\nruntime: yaml\nresources: {}\n"), 0o600))
-	run := openRun(t, dir, t.TempDir(), func(engine.Event) {})
+	var said []engine.Event
+	run := openRun(t, dir, t.TempDir(), func(e engine.Event) { said = append(said, e) })
 	runs := 0
 	pure := counted{run.Program, &runs}
 	_, err := run.Execute(t.Context(), engine.Up{Program: pure}, nil)
@@ -122,6 +123,9 @@ func TestAnUpdateAfterSeveralPreviews(t *testing.T) {
 	_, err = run.ExecutePreviewed(t.Context(), asking, nil)
 	require.NoError(t, err)
 	require.Equal(t, 4, runs)
+	later := engine.Diagnostic{Severity: "info", Message: "later"}
+	run.Plugins.Diagnose(later)
+	require.Contains(t, said, engine.Event(later), "what plugins say is heard afterwards, too")
 	require.NoError(t, run.Close(context.WithoutCancel(t.Context())))
 }
 
