@@ -121,7 +121,11 @@ resources:
   cage: {type: "zoo:index:Cage", properties: {animals: 2, note: {"fn::secret": "${secret.id}"}}}
 outputs: {label: "${cage.label}", note: "${cage.note}"}
 `)
-			p.cycle(4)
+			if runtime == "python as a package" {
+				require.Equal(t, 4, p.up().Create, p.text.String())
+			} else {
+				p.cycle(4)
+			}
 			require.Equal(t, []string{"zoo: it is a program for the runtime " + strings.Fields(runtime)[0] + ", which runs without a sandbox and with your rights"}, said[:1])
 			require.Equal(t, p.recorded("cage-pet").ID+"!", p.output("label"))
 			require.Equal(t, "urn:pulumi:dev::shop::zoo:index:Cage$random:index/randomPet:RandomPet::cage-pet", string(p.recorded("cage-pet").URN))
