@@ -18,7 +18,8 @@ typedef struct chunk {
 
 static chunk *chunks, *kept;
 static size_t kept_used;
-static bool has_nul; // a text of the call has one, where texts of C end
+static bool has_nul;   // a text of the call has one, where texts of C end
+static bool malformed; // properties of the call are no CBOR of the contract
 
 enum { CHUNK = 64 << 10 };
 
@@ -57,7 +58,7 @@ static void release(void) {
         chunks = next;
     }
     if (chunks) chunks->used = chunks == kept ? kept_used : 0;
-    has_nul = false;
+    has_nul = malformed = false;
 }
 
 static void keep(void) {
@@ -327,8 +328,10 @@ typedef struct {
     const uint8_t *at, *end;
 } reader;
 
+// take returns the next bytes. Where they are missing, properties are malformed, and a number is zero.
 static const uint8_t *take(reader *r, size_t n) {
-    if (n > (size_t)(r->end - r->at)) __builtin_trap(); // the host's mistake
+    static const uint8_t zero[8];
+    if (n > (size_t)(r->end - r->at)) return malformed = true, zero;
     return (r->at += n) - n;
 }
 
@@ -341,7 +344,7 @@ static uint64_t big_endian(reader *r, int n) {
 static uint64_t head(reader *r, int *major, int *minor) {
     uint8_t first = *take(r, 1);
     *major = first >> 5, *minor = first & 31;
-    return *minor < 24 ? (uint64_t)*minor : *minor < 28 ? big_endian(r, 1 << (*minor - 24)) : (__builtin_trap(), 0);
+    return *minor < 24 ? (uint64_t)*minor : *minor < 28 ? big_endian(r, 1 << (*minor - 24)) : (malformed = true, 0);
 }
 
 static double half(uint64_t bits) {
@@ -354,6 +357,7 @@ enum { UNKNOWN = 48500, SECRET, OUTPUT, ASSET, ARCHIVE, REFERENCE };
 
 static const char *text_of(reader *r, uint64_t n) {
     const uint8_t *bytes = take(r, n <= SIZE_MAX ? (size_t)n : SIZE_MAX);
+    if (malformed) return "";
     has_nul = has_nul || memchr(bytes, 0, (size_t)n);
     char *text = place((size_t)n + 1);
     memcpy(text, bytes, (size_t)n);
@@ -365,22 +369,23 @@ static husk_value *decode(reader *r, int depth) {
     const uint8_t *begin = r->at;
     int major, minor;
     uint64_t n = head(r, &major, &minor);
-    if (depth > 4 * 128) __builtin_trap();
     husk_value *v = make(HUSK_NULL);
+    if (depth > 4 * 128) malformed = true;
+    if (malformed) return v;
     switch (major) {
     case 0: // the integers inside of tags
         v->kind = HUSK_NUMBER, v->number = (double)n;
         return v;
     case 3:
-        v->kind = HUSK_STRING, v->size = (uint32_t)n, v->text = text_of(r, n);
+        v->kind = HUSK_STRING, v->text = text_of(r, n), v->size = malformed ? 0 : (uint32_t)n;
         return v;
     case 4:
-        for (v->kind = HUSK_ARRAY; n--;) husk_append(v, decode(r, depth + 1));
+        for (v->kind = HUSK_ARRAY; n && !malformed; n--) husk_append(v, decode(r, depth + 1));
         return v;
     case 5:
-        for (v->kind = HUSK_OBJECT; n--;) {
+        for (v->kind = HUSK_OBJECT; n && !malformed; n--) {
             const husk_value *key = decode(r, depth + 1);
-            if (key->kind != HUSK_STRING) __builtin_trap();
+            if (key->kind != HUSK_STRING) return malformed = true, v;
             append_entry(v, key->text, key->size, decode(r, depth + 1));
         }
         return v;
@@ -397,7 +402,7 @@ static husk_value *decode(reader *r, int depth) {
             v->kind = HUSK_ASSET + (husk_kind)(n - ASSET);
             v->as.raw = begin, v->size = (uint32_t)(r->at - begin), v->as.hash = n == REFERENCE ? NULL : husk_text(husk_at(in, 0), "");
         } else {
-            __builtin_trap();
+            malformed = true;
         }
         return v;
     }
@@ -406,10 +411,11 @@ static husk_value *decode(reader *r, int depth) {
         else if (minor == 25) v->kind = HUSK_NUMBER, v->number = half(n);
         else if (minor == 26) v->kind = HUSK_NUMBER, v->number = (double)(union { uint32_t bits; float f; }){(uint32_t)n}.f;
         else if (minor == 27) v->kind = HUSK_NUMBER, v->number = (union { uint64_t bits; double f; }){n}.f;
-        else if (minor != 22) __builtin_trap();
+        else if (minor != 22) malformed = true;
         return v;
     }
-    __builtin_trap();
+    malformed = true;
+    return v;
 }
 
 static void put_head(buffer *b, int major, uint64_t n) {
@@ -817,7 +823,10 @@ static list encoded(const husk_value *object) {
 }
 
 static const husk_value *decoded(list properties) {
-    return decode(&(reader){properties.data, (const uint8_t *)properties.data + properties.size}, 0);
+    reader r = {properties.data, (const uint8_t *)properties.data + properties.size};
+    const husk_value *v = decode(&r, 0);
+    malformed = malformed || r.at != r.end || v->kind != HUSK_OBJECT;
+    return malformed ? husk_object() : v;
 }
 
 typedef struct {
@@ -990,6 +999,7 @@ static const husk_resource *find_resource(text type) {
 }
 
 static bool ready(const char *what, const husk_value *v) {
+    if (malformed) return failed(HUSK_INTERNAL, "the host sent properties that are no CBOR of the contract"), false;
     if (has_nul) return failed(HUSK_INVALID_ARGUMENT, "a text has a NUL character, where texts of this provider, which is written in C, end"), false;
     if (undecided) return failed(HUSK_UNAVAILABLE, "the configuration is not known in this preview: it depends on a resource that does not exist yet"), false;
     for (uint32_t i = 0; v && i < v->size; i++) {
@@ -1025,7 +1035,7 @@ FUNCTION(configure, "configure")(FLAT(urn), FLAT(name), FLAT(type), FLAT(id), FL
     undecided = any(all, HUSK_UNKNOWN), config = without_marks(all);
     husk_call call = call_of(TEXT(urn).data, TEXT(name).data, TEXT(type).data, "", &a);
     call.inputs = config;
-    if (has_nul) return config = NULL, ready("", NULL), &answered;
+    if (has_nul || malformed) return config = NULL, ready("", NULL), &answered;
     if (husk_served.configure && !undecided) husk_served.configure(&call);
     if (a.failed) return config = NULL, failed_call(&a); // whose memory is released
     keep();

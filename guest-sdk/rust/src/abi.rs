@@ -59,8 +59,8 @@ pub fn text(at: usize, size: usize) -> &'static str {
     unsafe { std::str::from_utf8_unchecked(bytes(at, size)) }
 }
 
-fn properties(at: usize, size: usize) -> Value {
-    unsafe { decode(bytes(at, size)) }
+fn properties(at: usize, size: usize) -> Result<Value> {
+    unsafe { decode(bytes(at, size)) }.ok_or_else(|| Error::new(Kind::Internal, "the host sent properties that are no CBOR of the contract"))
 }
 
 /// A record that is written. Its places are those of the canonical ABI.
@@ -236,7 +236,7 @@ pub fn get_schema(make: fn() -> Provider, version: u32, name: &str) -> usize {
 
 pub fn configure(inputs: (usize, usize)) -> usize {
     answer(false, |_| {
-        let given = properties(inputs.0, inputs.1);
+        let given = properties(inputs.0, inputs.1)?;
         instance().undecided = given.any(&is_unknown);
         instance().config = given.without_marks().as_object().cloned().unwrap_or_default();
         Ok(())
@@ -252,7 +252,7 @@ pub fn create(make: fn() -> Provider, urn: &str, name: &str, token: &str, inputs
         if preview != 0 {
             return no_previews();
         }
-        let (p, given) = (provider(make), properties(inputs.0, inputs.1));
+        let (p, given) = (provider(make), properties(inputs.0, inputs.1)?);
         let r = find(&p.resources, p, "resource type", token)?;
         let made = r.create(&call(urn, name, timeout, false), &ready("input", &given)?);
         let (id, state) = made.map_err(|e| kept(e, &given))?;
@@ -275,7 +275,8 @@ pub fn read(make: fn() -> Provider, urn: &str, name: &str, token: &str, id: &str
     answer(false, |out| {
         let p = provider(make);
         let r = find(&p.resources, p, "resource type", token)?;
-        let [state, inputs] = [state, inputs].map(|o| o.map_or(Value::Null, |(at, size)| properties(at, size)));
+        let given = |o: Option<(usize, usize)>| o.map_or(Ok(Value::Null), |(at, size)| properties(at, size));
+        let (state, inputs) = (given(state)?, given(inputs)?);
         ready("", &Value::Null)?;
         let (found, new) = match r.read(&call(urn, name, timeout, false), id) {
             Err(e) if e.kind == Kind::NotFound && e.origin == 0 => {
@@ -311,9 +312,8 @@ pub fn update(make: fn() -> Provider, at: usize) -> usize {
             return no_previews();
         }
         let p = provider(make);
-        let (r, given) = (find(&p.resources, p, "resource type", text(2))?, object(5));
+        let (r, old, given) = (find(&p.resources, p, "resource type", text(2))?, object(4)?.without_marks(), object(5)?);
         let timeout = unsafe { *((at + 64) as *const f64) };
-        let old = object(4).without_marks();
         let state = r.update(&call(text(0), text(1), timeout, false), text(3), &ready("input", &given)?, old.as_object().unwrap_or(&Object::new()));
         out.object(0, &marked(state.map_err(|e| kept(e, &given))?, &given));
         Ok(())
@@ -324,7 +324,7 @@ pub fn delete(make: fn() -> Provider, urn: &str, name: &str, token: &str, id: &s
     answer(false, |_| {
         let p = provider(make);
         let r = find(&p.resources, p, "resource type", token)?;
-        match r.delete(&call(urn, name, timeout, false), id, &ready("state", &properties(state.0, state.1))?) {
+        match r.delete(&call(urn, name, timeout, false), id, &ready("state", &properties(state.0, state.1)?)?) {
             Err(e) if e.kind != Kind::NotFound || e.origin != 0 => Err(e),
             _ => Ok(()),
         }
@@ -335,7 +335,7 @@ pub fn list(make: fn() -> Provider, token: &str, query: (usize, usize), limit: u
     answer(false, |out| {
         let p = provider(make);
         let r = find(&p.resources, p, "resource type", token)?;
-        let query = ready("query", &properties(query.0, query.1))?;
+        let query = ready("query", &properties(query.0, query.1)?)?;
         let listed = r.list(&call("", "", 0.0, false), &Page { query, limit, page_size, continuation })?;
         out.pairs(0, &listed.resources);
         out.text(8, &listed.next);
@@ -345,7 +345,7 @@ pub fn list(make: fn() -> Provider, token: &str, query: (usize, usize), limit: u
 
 pub fn invoke(make: fn() -> Provider, token: &str, arguments: (usize, usize), preview: u32) -> usize {
     answer(false, |out| {
-        let (p, given) = (provider(make), properties(arguments.0, arguments.1));
+        let (p, given) = (provider(make), properties(arguments.0, arguments.1)?);
         let f = find(&p.functions, p, "function", token)?;
         let mut result = f(&call("", "", 0.0, preview != 0), &ready("argument", &given)?)?;
         if given.any(&Value::is_secret) {

@@ -206,10 +206,14 @@ fn number(out: &mut Vec<u8>, n: f64) {
     }
 }
 
-/// Decodes what the host encodes, which is trusted with that.
-pub(crate) fn decode(data: &[u8]) -> Value {
-    Reader { data, at: 0 }.value()
+/// Decodes an object, none if it is no CBOR of the contract.
+pub(crate) fn decode(data: &[u8]) -> Option<Value> {
+    let mut r = Reader { data, at: 0 };
+    r.value(0).filter(|v| r.at == data.len() && matches!(v, Value::Object(_)))
 }
+
+/// How deep tags, arrays, and objects are nested in each other, which a host keeps to 128 of each.
+const DEEPEST: usize = 4 * 128;
 
 struct Reader<'a> {
     data: &'a [u8],
@@ -217,43 +221,48 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn take(&mut self, n: u64) -> &[u8] {
-        self.at += n as usize;
-        &self.data[self.at - n as usize..self.at]
+    fn take(&mut self, n: u64) -> Option<&[u8]> {
+        let end = self.at.checked_add(usize::try_from(n).ok()?)?;
+        let taken = self.data.get(self.at..end)?;
+        self.at = end;
+        Some(taken)
     }
 
-    fn value(&mut self) -> Value {
+    fn value(&mut self, depth: usize) -> Option<Value> {
         let begin = self.at;
-        let first = self.take(1)[0];
+        let first = self.take(1)?[0];
         let n = match first & 31 {
             m @ 0..=23 => m as u64,
-            m => self.take(1 << (m - 24)).iter().fold(0, |n, b| n << 8 | *b as u64),
+            m @ 24..=27 => self.take(1 << (m - 24))?.iter().fold(0, |n, b| n << 8 | *b as u64),
+            _ => return None,
         };
-        match (first >> 5, first & 31) {
+        if depth > DEEPEST {
+            return None;
+        }
+        Some(match (first >> 5, first & 31) {
             (0, _) => Value::Number(n as f64), // the integers inside of tags
-            (3, _) => Value::String(String::from_utf8_lossy(self.take(n)).into_owned()),
-            (4, _) => Value::Array((0..n).map(|_| self.value()).collect()),
-            (5, _) => Value::Object((0..n).map(|_| (self.value().as_str().unwrap().to_string(), self.value())).collect()),
-            (6, _) if n == UNKNOWN => {
-                self.value();
-                Value::Unknown
-            }
-            (6, _) if n == UNKNOWN + 1 => Value::Secret(Box::new(self.value())),
+            (3, _) => Value::String(String::from_utf8_lossy(self.take(n)?).into_owned()),
+            (4, _) => Value::Array((0..n).map(|_| self.value(depth + 1)).collect::<Option<_>>()?),
+            (5, _) => Value::Object((0..n).map(|_| Some((self.value(depth + 1)?.as_str()?.to_string(), self.value(depth + 1)?))).collect::<Option<_>>()?),
             (6, _) => {
-                let inner = self.value();
-                let part = |i: usize| inner.as_array()[i].clone();
+                let inner = self.value(depth + 1)?;
+                let part = |i: usize| inner.as_array().get(i).cloned();
                 let texts = |v: Value| v.as_array().iter().filter_map(Value::as_str).map(String::from).collect();
-                let opaque = || Opaque { raw: self.data[begin..self.at].to_vec(), hash: part(0).as_str().unwrap_or("").into() };
-                match n - UNKNOWN {
-                    2 => Value::Output { value: Box::new(part(0)), secret: part(1) == Value::Bool(true), dependencies: texts(part(2)) },
+                let opaque = || Opaque { raw: self.data[begin..self.at].to_vec(), hash: part(0).as_ref().and_then(Value::as_str).unwrap_or("").into() };
+                match n.checked_sub(UNKNOWN)? {
+                    0 => Value::Unknown,
+                    1 => Value::Secret(Box::new(inner)),
+                    2 => Value::Output { value: Box::new(part(0)?), secret: part(1)? == Value::Bool(true), dependencies: texts(part(2)?) },
                     3 => Value::Asset(opaque()),
                     4 => Value::Archive(opaque()),
-                    _ => Value::Reference(opaque()),
+                    5 => Value::Reference(opaque()),
+                    _ => return None,
                 }
             }
-            (_, 20) => Value::Bool(false),
-            (_, 21) => Value::Bool(true),
-            (_, 25) => {
+            (7, 20) => Value::Bool(false),
+            (7, 21) => Value::Bool(true),
+            (7, 22) => Value::Null,
+            (7, 25) => {
                 let (exponent, fraction) = ((n >> 10 & 31) as i32, (n & 1023) as f64);
                 let v = match exponent {
                     0 => fraction * 2f64.powi(-24),
@@ -263,10 +272,10 @@ impl Reader<'_> {
                 };
                 Value::Number(if n >> 15 == 1 { -v } else { v })
             }
-            (_, 26) => Value::Number(f32::from_bits(n as u32) as f64),
-            (_, 27) => Value::Number(f64::from_bits(n)),
-            _ => Value::Null,
-        }
+            (7, 26) => Value::Number(f32::from_bits(n as u32) as f64),
+            (7, 27) => Value::Number(f64::from_bits(n)),
+            _ => return None,
+        })
     }
 }
 
