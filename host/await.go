@@ -42,6 +42,8 @@ const (
 // await does something for the guest, in the function of that name. It panics with the reason if the call
 // must end before.
 func (i *instance) await(name string, do func()) {
+	i.sandbox.instances.Pause()
+	defer i.sandbox.instances.Resume()
 	if i.endsAtOnce(name) {
 		do()
 		return

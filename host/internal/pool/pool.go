@@ -6,9 +6,11 @@ package pool
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Instance is a guest in a pool. Close frees it.
@@ -30,10 +32,20 @@ type Pool[I Instance] struct {
 	budget *Budget
 	idling *atomic.Int64
 
+	// freed has an element for each instance or processor that became free while calls waited for one.
+	freed chan struct{}
+
 	mu     sync.Mutex
 	idle   []idleInstance[I]
 	closed bool
+	// computing counts the calls whose guests compute, which is all that run but the ones within [Pool.Pause], and
+	// waiters the calls that wait for one of them.
+	computing, waiters int
 }
+
+// patience is how long a call waits for the instance of another one while each processor has a guest that computes. A new
+// instance would not end sooner, and takes megabytes; guests that compute for long still leave room for others.
+const patience = 200 * time.Millisecond
 
 type idleInstance[I Instance] struct {
 	instance I
@@ -46,7 +58,7 @@ type idleInstance[I Instance] struct {
 func New[I Instance](size, waiting int, b *Budget, idling *atomic.Int64) *Pool[I] {
 	return &Pool[I]{
 		slots: make(chan struct{}, size), ended: make(chan struct{}), waiting: make(chan struct{}, waiting),
-		budget: b, idling: idling,
+		freed: make(chan struct{}, size), budget: b, idling: idling,
 	}
 }
 
@@ -57,35 +69,93 @@ var (
 	ErrClosed = errors.New("it is closed")
 )
 
-// Take waits until one more call may run, and returns an idle instance for it, the zero value if there is
-// none. Put or Leave ends the call.
+// Take waits until one more call may run, and returns an idle instance for it, the zero value if it is to have
+// a new one. Put or Leave ends the call.
 func (p *Pool[I]) Take(ctx context.Context) (i I, err error) {
 	if err := p.enter(ctx); err != nil {
 		return i, err
 	}
-	p.budget.Enter()
-	if i, err = p.last(); err != nil {
-		p.Leave()
+	if i, err = p.choose(ctx); err != nil {
+		<-p.slots
+		return i, err
 	}
-	return i, err
+	p.budget.Enter()
+	return i, nil
 }
 
-// last takes the idle instance that was used last, the zero value if there is none.
-func (p *Pool[I]) last() (i I, err error) {
+// choose returns the idle instance that was used last, the zero value if the call is to have a new one.
+func (p *Pool[I]) choose(ctx context.Context) (i I, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if i, ok, err := p.begin(false); ok || err != nil {
+		return i, err
+	}
+	p.waiters++
+	defer func() { p.waiters-- }()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		p.mu.Unlock()
+		expired := false
+		select {
+		case <-p.freed:
+		case <-timer.C:
+			expired = true
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-p.ended:
+			err = ErrClosed
+		}
+		p.mu.Lock()
+		if err != nil {
+			return i, err
+		}
+		if i, ok, err := p.begin(expired); ok || err != nil {
+			return i, err
+		}
+	}
+}
+
+// begin begins a call with the idle instance that was used last, or with none if a processor is free, or at any rate.
+func (p *Pool[I]) begin(atAnyRate bool) (i I, ok bool, err error) {
 	if p.closed {
-		return i, ErrClosed
+		return i, false, ErrClosed
 	}
-	if len(p.idle) == 0 {
-		return i, nil
+	if last := len(p.idle) - 1; last >= 0 {
+		i = p.idle[last].instance
+		p.idle[last] = idleInstance[I]{} // it may end before another one takes its place
+		p.idle = p.idle[:last]
+		p.idling.Add(-1)
+	} else if p.computing >= runtime.GOMAXPROCS(0) && !atAnyRate {
+		return i, false, nil
 	}
-	last := len(p.idle) - 1
-	i = p.idle[last].instance
-	p.idle[last] = idleInstance[I]{} // it may end before another one takes its place
-	p.idle = p.idle[:last]
-	p.idling.Add(-1)
-	return i, nil
+	p.computing++
+	return i, true, nil
+}
+
+// Pause and Resume are the begin and the end of work of the host that a guest waits for.
+func (p *Pool[I]) Pause() {
+	p.mu.Lock()
+	p.stopComputing()
+	p.mu.Unlock()
+}
+
+// Resume ends a [Pool.Pause].
+func (p *Pool[I]) Resume() {
+	p.mu.Lock()
+	p.computing++
+	p.mu.Unlock()
+}
+
+// stopComputing has a waiting call look again.
+func (p *Pool[I]) stopComputing() {
+	p.computing--
+	if p.waiters > 0 {
+		select {
+		case p.freed <- struct{}{}:
+		default: // as many will look again
+		}
+	}
 }
 
 // enter waits for a slot.
@@ -130,6 +200,7 @@ func (p *Pool[I]) Put(i I) bool {
 // Leave ends a call whose instance is gone.
 func (p *Pool[I]) Leave() {
 	p.budget.Leave()
+	p.Pause()
 	<-p.slots
 }
 
