@@ -8,15 +8,15 @@ import (
 // life is the program that TestLives deploys with a provider from the first creation of its resources to the last deletion, with an
 // update, a replacement, and an import of the resource "it" into another stack.
 type life struct {
-	// service is the name of a service in fakeservice.Services, postgresql for a server of PostgreSQL, or empty if the provider
-	// needs none. Its host, port, and password replace HOST, PORT, and PASSWORD in the texts.
+	// service is the name of a service in fakeservice.Services, postgresql for a server of PostgreSQL, dns for a name server, or empty
+	// if the provider needs none. Its host, port, and password replace HOST, PORT, and PASSWORD in the texts.
 	service string
 	// grants, config, and resources are YAML.
 	grants, config, resources string
 	// update and replace are a text in resources, and its replacement in the next step. update is empty if the provider updates none of
 	// its resources.
 	update, replace [2]string
-	// id is the import's ID if it differs from the ID of the resource.
+	// id is the import's ID if it differs from the ID of the resource, which replaces ID in it.
 	id string
 	// noImport says that the provider imports none of its resources.
 	noImport bool
@@ -140,6 +140,32 @@ var lives = map[string]life{
 		config:    `{github:baseUrl: "http://HOST:PORT/", github:owner: acme, github:token: {value: "PASSWORD", secret: true}}`,
 		resources: `it: {type: github:IssueLabel, properties: {repository: shop, name: urgent, color: ff0000}}`,
 		update:    [2]string{"ff0000", "ff8800"}, replace: [2]string{"repository: shop", "repository: store"},
+	},
+	"digitalocean/digitalocean": {
+		service: "digitalocean", grants: http,
+		config:    `{digitalocean:apiEndpoint: "http://HOST:PORT", digitalocean:token: {value: "PASSWORD", secret: true}}`,
+		resources: `it: {type: digitalocean:SshKey, properties: {name: clerk, publicKey: ` + publicKey + `}}`,
+		update:    [2]string{"name: clerk", "name: cashier"}, replace: [2]string{publicKey, otherKey},
+	},
+	"keycloak/keycloak": {
+		service: "keycloak", grants: http,
+		config:    `{keycloak:url: "http://HOST:PORT", keycloak:clientId: admin-cli, keycloak:accessToken: {value: "PASSWORD", secret: true}}`,
+		resources: `it: {type: keycloak:OpenidClientScope, properties: {realmId: shop, name: orders, description: orders of customers}}`,
+		update:    [2]string{"orders of customers", "orders and bills"}, replace: [2]string{"realmId: shop", "realmId: store"}, id: "store/ID",
+	},
+	"PagerDuty/pagerduty": {
+		service: "pagerduty", grants: http,
+		config: `{pagerduty:apiUrlOverride: "http://HOST:PORT", pagerduty:token: {value: "PASSWORD", secret: true}, pagerduty:skipCredentialsValidation: true}`,
+		resources: `
+  it: {type: pagerduty:Team, properties: {name: clerks, description: orders}}
+  tag: {type: pagerduty:Tag, properties: {label: shop}}`,
+		update: [2]string{"description: orders", "description: bills"}, replace: [2]string{"label: shop", "label: store"},
+	},
+	"hashicorp/dns": {
+		service: "dns", grants: `{tcp: ["HOST:PORT"]}`,
+		config:    `{dns:updates: [{server: HOST, port: PORT, transport: tcp}]}`,
+		resources: `it: {type: dns:ARecordSet, properties: {zone: shop.example., name: www, addresses: [192.0.2.1], ttl: 300}}`,
+		update:    [2]string{"192.0.2.1", "192.0.2.2"}, replace: [2]string{"name: www", "name: store"},
 	},
 	"go-gitea/gitea": {
 		service: "gitea", grants: http,

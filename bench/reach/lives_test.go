@@ -72,7 +72,7 @@ func (l life) live(t *testing.T, dir, name string) {
 
 	target := it(t, stackOf(t, dir, "dev"))
 	if l.id != "" {
-		target.ID = l.id
+		target.ID = strings.ReplaceAll(l.id, "ID", target.ID)
 	}
 	imports := func(name string) error {
 		project, err := automation.Open(t.Context(), dir, automation.Options{})
@@ -104,6 +104,8 @@ func (l life) start(t *testing.T) *strings.Replacer {
 	case "postgresql":
 		server := postgrestest.Start(t)
 		return strings.NewReplacer("HOST", "localhost", "PORT", strconv.Itoa(server.Port), "PASSWORD", server.Password)
+	case "dns":
+		return strings.NewReplacer("HOST", "localhost", "PORT", strconv.Itoa(serveDNS(t)))
 	}
 	server := httptest.NewServer(fakeservice.Services[l.service]())
 	t.Cleanup(server.Close)

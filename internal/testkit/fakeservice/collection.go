@@ -16,8 +16,10 @@ type api struct {
 	path string
 	// key is the member by which paths name an object. The service numbers objects, as member id, in any case.
 	key string
-	// wrapper is the member of answers that has the object, "" if an answer is the object.
+	// wrapper is the member of answers that has the object, "" if an answer is the object. Requests may have it, too.
 	wrapper string
+	// textID says that the number of an object is a text.
+	textID bool
 	// puts says that a PUT to the collection makes an object or changes that of the name, and that each answer has status 200.
 	puts bool
 	// added are members of new objects that requests leave out.
@@ -49,6 +51,22 @@ var (
 			"/api/v1/version": object{"version": "1.25.0"}, "/api/v1/user": object{"id": 1, "login": "root"},
 			"/api/v1/orgs/{name}/repos": []any{},
 		},
+	}
+	digitalocean = api{
+		path: "/v2/account/keys", key: "id", wrapper: "ssh_key", header: "Authorization", prefix: "Bearer ",
+		added: object{"fingerprint": "3b:16:bf:e4:8b:00:8b:b8:59:8c:a9:d3:f0:19:45:fa"}, notFound: object{"id": "not_found"},
+	}
+	keycloak = api{
+		path: "/admin/realms/{realm}/client-scopes", key: "id", textID: true, header: "Authorization", prefix: "bearer ",
+		notFound: object{"error": "Could not find client scope"},
+	}
+	teams = api{
+		path: "/teams", key: "id", textID: true, wrapper: "team", header: "Authorization", prefix: "Token token=",
+		added: object{"html_url": "https://acme.pagerduty.example/teams", "default_role": "manager"}, notFound: object{"error": object{"code": 2100}},
+	}
+	tags = api{
+		path: "/tags", key: "id", textID: true, wrapper: "tag", header: "Authorization", prefix: "Token token=",
+		added: object{"html_url": "https://acme.pagerduty.example/tags", "summary": "a tag"}, notFound: object{"error": object{"code": 2100}},
 	}
 	nomad = api{
 		path: "/v1/namespace", key: "Name", puts: true, header: "X-Nomad-Token", notFound: object{"message": "Namespace not found"},
@@ -84,6 +102,17 @@ func (a api) serve() http.Handler {
 	return withToken(a.header, a.prefix, object{"message": "unauthorized"}, mux)
 }
 
+// pagerduty returns a service with objects of two kinds.
+func pagerduty() http.Handler {
+	mux := http.NewServeMux()
+	for _, a := range []api{teams, tags} {
+		one := a.serve()
+		mux.Handle(a.path, one)
+		mux.Handle(a.path+"/", one)
+	}
+	return mux
+}
+
 func (s *store) answer(w http.ResponseWriter, status int, one object) {
 	if s.puts {
 		status = http.StatusOK
@@ -103,8 +132,11 @@ func (s *store) create(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	s.last++
 	made := object{"id": s.last}
+	if s.textID {
+		made["id"] = fmt.Sprint(s.last)
+	}
 	maps.Copy(made, s.added)
-	if !decoded(w, r, &made) {
+	if !s.change(w, r, made) {
 		return
 	}
 	path := strings.TrimSuffix(r.URL.Path, "/") + "/" + fmt.Sprint(made[s.key])
@@ -113,6 +145,7 @@ func (s *store) create(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.byPath[path] = made
+	w.Header().Set("Location", path)
 	s.answer(w, http.StatusCreated, made)
 }
 
@@ -123,9 +156,22 @@ func (s *store) update(w http.ResponseWriter, r *http.Request) {
 	if found == nil {
 		return
 	}
-	if decoded(w, r, &found) {
+	if s.change(w, r, found) {
 		s.answer(w, http.StatusOK, found)
 	}
+}
+
+// change puts the members of a request into an object, or replies that they cannot be read.
+func (s *store) change(w http.ResponseWriter, r *http.Request, one object) bool {
+	var members object
+	if !decoded(w, r, &members) {
+		return false
+	}
+	if wrapped, is := members[s.wrapper].(object); is {
+		members = wrapped
+	}
+	maps.Copy(one, members)
+	return true
 }
 
 func (s *store) read(w http.ResponseWriter, r *http.Request) {

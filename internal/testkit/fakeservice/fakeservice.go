@@ -18,6 +18,7 @@ const (
 var Services = map[string]func() http.Handler{
 	"objects": Objects, "broker": Broker, "powerdns": PowerDNS, "consul": Consul,
 	"hcloud": hcloud.serve, "github": github.serve, "gitea": gitea.serve, "nomad": nomad.serve,
+	"digitalocean": digitalocean.serve, "keycloak": keycloak.serve, "pagerduty": pagerduty,
 }
 
 // withToken refuses requests that do not have the password as their token in a header, with what the service puts before it.

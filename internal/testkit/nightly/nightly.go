@@ -64,7 +64,7 @@ var Checks = []Check{
 	{"script/portedtfstate", "compiles a module of 30 MB", "`tfstate.txtar`, whose states are of the lab"},
 	{"internal/port/pulumitest:TestAProviderMadeWithPulumiGoProvider", "compiles a module of 68 MB", "as `TestAProviderOnAnOldSDKOfPulumi`"},
 	{"guest-sdk/terraform/test:TestPublishedProviders", "fetches and compiles providers, and compares them with their processes", "the providers in `testdata/ported`, compared in the same way"},
-	{"bench/reach:TestLives", "fetches and compiles 15 providers, and deploys with each", "`ported.txtar`, with a port of `testdata/ported/framework`"},
+	{"bench/reach:TestLives", "fetches and compiles 19 providers, and deploys with each", "`ported.txtar`, with a port of `testdata/ported/framework`"},
 	{"release:TestRelease", "compiles `husk` and the server twice, with other flags than all else", "its archives and options without that; `.ci/platforms.go` type-checks what is released"},
 	{"script/portedproviders", "fetches and compiles two providers", "`ported.txtar`, with a port of `testdata/ported/framework`"},
 	{"script/portedgopulumi", "compiles a module of 68 MB", "as `TestAProviderOnAnOldSDKOfPulumi`"},
