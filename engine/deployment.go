@@ -120,6 +120,12 @@ func deploy(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 		stack = nil
 	}
 	d.recorder = record.New(stack, snapshot, in.Secrets)
+	d.recorder.Goal = func(u urn.URN) *state.Resource {
+		if goal := d.registrations.Goals.Get(u); goal != nil && !d.selection.IsLeft(u) {
+			return goal
+		}
+		return nil
+	}
 	d.objects = &objects{run: d.run, events: d.events, recorder: d.recorder, registrations: d.registrations}
 	d.providerChoice = &providerChoice{
 		events: d.events, recorder: d.recorder, registrations: d.registrations, failures: d.failures,
@@ -313,6 +319,9 @@ func (d *deployment) setOutputs(ctx context.Context, u urn.URN, outputs property
 	}
 	n := clone(old)
 	n.Outputs = outputs
+	if d.registrations.Goals.Get(u) == old {
+		d.registrations.Goals.Set(u, n)
+	}
 	return d.recorder.Record(ctx, record.Replace(old, n))
 }
 

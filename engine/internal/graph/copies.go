@@ -114,12 +114,17 @@ func (c *Copies) usedBy(res *state.Resource, self int, rule Rule, visit func(at 
 			}
 		}
 		use(m.URN, rule.Means)
-		if m.Role != state.RoleParent && m.Role != state.RoleViewOf {
+		if UsesParts(m.Role) {
 			for _, part := range c.kin.parts(m.URN, res) {
 				use(part, ofParts)
 			}
 		}
 	})
+}
+
+// UsesParts reports whether a resource that names a component in a role uses the parts of the component.
+func UsesParts(r state.Role) bool {
+	return r != state.RoleProvider && r != state.RoleParent && r != state.RoleViewOf
 }
 
 // IsAffected reports whether what a resource names is gone, or a part of it, if that is a component.

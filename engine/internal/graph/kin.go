@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"iter"
+
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -20,19 +22,16 @@ func (k *kin) parts(component urn.URN, user *state.Resource) []urn.URN {
 	if !k.isComponent(component) {
 		return nil
 	}
-	k.find()
-	seen := make(map[urn.URN]bool)
-	for at := user.Parent; k.isComponent(at) && !seen[at]; at = k.parents[at] {
+	for at := range k.above(user) {
 		if at == component {
 			return nil
 		}
-		seen[at] = true
 	}
 	if parts, ok := k.known[component]; ok {
 		return parts
 	}
 	var parts []urn.URN
-	seen = map[urn.URN]bool{component: true}
+	seen := map[urn.URN]bool{component: true}
 	for queue := []urn.URN{component}; len(queue) > 0; {
 		parent := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
@@ -49,6 +48,17 @@ func (k *kin) parts(component urn.URN, user *state.Resource) []urn.URN {
 	}
 	k.known[component] = parts
 	return parts
+}
+
+// above yields the components that a resource is a part of, the nearest first.
+func (k *kin) above(res *state.Resource) iter.Seq[urn.URN] {
+	k.find()
+	return func(yield func(urn.URN) bool) {
+		seen := make(map[urn.URN]bool)
+		for at := res.Parent; k.isComponent(at) && !seen[at] && yield(at); at = k.parents[at] {
+			seen[at] = true
+		}
+	}
 }
 
 func (k *kin) isComponent(u urn.URN) bool {

@@ -19,8 +19,10 @@ type Change struct {
 	ended []state.OpID
 	// begun is an operation that begins with the change, nil for none.
 	begun *state.BeginOperation
-	// renamed holds the operations of an earlier run that a renaming writes anew.
-	renamed state.Entry
+	// underneath holds recorded resources that change under the steps that know them, with their replacements.
+	underneath []Replacement
+	// rewritten holds the operations of an earlier run that the change writes anew.
+	rewritten state.Entry
 }
 
 // Replacement puts New in the place of the recorded resource Old.
@@ -69,13 +71,17 @@ func (r *Recorder) entry(c Change) (entry state.Entry, added state.Serial, err e
 	for _, op := range c.ended {
 		entry = append(entry, state.EndOperation{Op: op})
 	}
-	entry = append(entry, c.renamed...)
+	entry = append(entry, c.rewritten...)
 	for _, res := range c.Removed {
 		entry = append(entry, state.RemoveResource{Serial: serial(res)})
 	}
 	for i, pair := range c.Replaced {
-		c.Replaced[i].New = r.withNewNames(pair.New)
-		entry = append(entry, state.PutResource{Serial: serial(pair.Old), Resource: c.Replaced[i].New})
+		n := serial(pair.Old)
+		c.Replaced[i].New = r.asOfNow(pair, r.current[n])
+		entry = append(entry, state.PutResource{Serial: n, Resource: c.Replaced[i].New})
+	}
+	for _, pair := range c.underneath {
+		entry = append(entry, state.PutResource{Serial: serial(pair.Old), Resource: pair.New})
 	}
 	if c.Added != nil {
 		added = r.newSerial()

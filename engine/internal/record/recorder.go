@@ -19,17 +19,20 @@ import (
 type Recorder struct {
 	// Extensions are the deployment's extensions.
 	Extensions Extensions
+	// Goal returns how the program of this run wants a resource, nil if it does not say. A recorded goal uses what it names, and
+	// nothing more. A nil Goal has none.
+	Goal func(urn.URN) *state.Resource
 
 	stack   *state.Stack    // nil in a preview
 	secrets *redact.Secrets // learns the recorded secrets
 
-	// naming is held by a renaming and shared by all other changes, which write the names of that moment.
+	// naming is held by a change of other resources than the steps' own, and shared by all others, which write the names of that moment.
 	naming sync.RWMutex
 
 	mu      sync.Mutex
 	changed bool // something reached the journal, or would without a preview
-	// current holds the recorded resources, and serials their numbers. A resource that was renamed keeps
-	// its number, for steps that know it as it was.
+	// current holds the recorded resources, and serials their numbers. A resource that changed under the steps that know it
+	// keeps its number as it was, too.
 	current map[state.Serial]*state.Resource
 	serials map[*state.Resource]state.Serial
 	byURN   map[urn.URN]*state.Resource
@@ -161,9 +164,7 @@ func (r *Recorder) Begin(ctx context.Context, kind state.OperationType, res *sta
 
 // Record makes a change durable and then visible to the rest of the deployment.
 func (r *Recorder) Record(ctx context.Context, c Change) error {
-	r.naming.RLock()
-	defer r.naming.RUnlock()
-	_, err := r.record(ctx, c, nil)
+	_, err := r.RecordAndBegin(ctx, c, nil)
 	return err
 }
 
@@ -172,8 +173,14 @@ func (r *Recorder) Record(ctx context.Context, c Change) error {
 func (r *Recorder) RecordAndBegin(
 	ctx context.Context, c Change, deletions []*state.Resource,
 ) (begun map[*state.Resource]Operation, err error) {
-	r.naming.RLock()
-	defer r.naming.RUnlock()
+	if len(r.moves(c)) > 0 {
+		r.naming.Lock()
+		defer r.naming.Unlock()
+		c = r.keepingUses(c)
+	} else {
+		r.naming.RLock()
+		defer r.naming.RUnlock()
+	}
 	return r.record(ctx, c, deletions)
 }
 
@@ -183,12 +190,13 @@ func (r *Recorder) record(ctx context.Context, c Change, deletions []*state.Reso
 	if c.begun != nil {
 		err = errors.Join(err, r.keepExtension(ctx, c.begun.Resource))
 	}
-	for _, pair := range c.Replaced {
+	for _, pair := range slices.Concat(c.Replaced, c.underneath) {
 		err = errors.Join(err, r.keepExtension(ctx, pair.New))
 	}
 	if err != nil {
 		return nil, err
 	}
+	given := slices.Clone(c.Replaced)
 	r.mu.Lock()
 	entry, serial, err := r.entry(c)
 	r.changed = r.changed || len(entry) > 0
@@ -208,10 +216,17 @@ func (r *Recorder) record(ctx context.Context, c Change, deletions []*state.Reso
 	for _, res := range c.Removed {
 		r.drop(res)
 	}
-	for _, pair := range c.Replaced {
+	replace := func(pair Replacement) state.Serial {
 		n := r.serials[pair.Old]
 		r.drop(pair.Old)
 		r.put(n, pair.New)
+		return n
+	}
+	for i, pair := range c.Replaced {
+		r.serials[given[i].New] = replace(pair)
+	}
+	for _, pair := range c.underneath {
+		r.serials[pair.Old] = replace(pair)
 	}
 	if c.Added != nil {
 		r.put(serial, c.Added)

@@ -42,23 +42,18 @@ func (r *Recorder) Rename(ctx context.Context, from, to urn.URN, edit func(*stat
 	r.mu.Lock()
 	r.renamed[from] = to
 	r.mu.Unlock()
-	c := Change{renamed: r.renameUnfinished(from, to, edit)}
+	c := Change{rewritten: r.renameUnfinished(from, to, edit)}
 	for _, res := range r.Resources() {
 		n := r.moved(res, from, to, edit)
 		if res.URN == from && !res.Delete {
 			renamed = n
 		}
 		if n != res {
-			c.Replaced = append(c.Replaced, Replacement{res, n})
+			c.underneath = append(c.underneath, Replacement{res, n})
 		}
 	}
 	if _, err := r.record(ctx, c, nil); err != nil {
 		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, pair := range c.Replaced { // steps that were planned before know them as they were
-		r.serials[pair.Old] = r.serials[pair.New]
 	}
 	return renamed, nil
 }

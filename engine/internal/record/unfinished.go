@@ -115,17 +115,30 @@ func (r *Recorder) EndSettled(ctx context.Context) error {
 }
 
 // renameUnfinished renames the operations of an earlier run, and the resources that they name. It returns the entries to write
-// with the renaming, in case this run is cut off as well. edit is only for operations of the recorded resource's provider: those of
-// another provider keep their name.
-func (r *Recorder) renameUnfinished(from, to urn.URN, edit func(*state.Resource)) (renamed state.Entry) {
-	p, recorded := &r.unfinished, r.Lookup(from)
-	for op, pending := range r.Unfinished() {
-		res := pending.Resource
+// with the renaming. edit is only for operations of the recorded resource's provider: those of another provider keep their name.
+func (r *Recorder) renameUnfinished(from, to urn.URN, edit func(*state.Resource)) state.Entry {
+	recorded := r.Lookup(from)
+	rewritten := r.rewriteUnfinished(func(res *state.Resource) *state.Resource {
 		if edit != nil && res.URN == from && res.Provider != recorded.Provider {
-			res = r.withNewNames(res)
-		} else {
-			res = r.moved(res, from, to, edit)
+			return r.withNewNames(res)
 		}
+		return r.moved(res, from, to, edit)
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := &r.unfinished; len(p.unsure[from]) > 0 {
+		p.unsure[to] = p.unsure[from]
+		delete(p.unsure, from)
+	}
+	return rewritten
+}
+
+// rewriteUnfinished changes the resources of the operations of an earlier run. It returns the entries to write with that, in case
+// this run is cut off as well.
+func (r *Recorder) rewriteUnfinished(rewrite func(*state.Resource) *state.Resource) (rewritten state.Entry) {
+	p := &r.unfinished
+	for op, pending := range r.Unfinished() {
+		res := rewrite(pending.Resource)
 		if res == pending.Resource {
 			continue
 		}
@@ -133,7 +146,7 @@ func (r *Recorder) renameUnfinished(from, to urn.URN, edit func(*state.Resource)
 		under := op.id
 		if r.stack != nil {
 			under = r.newOp()
-			renamed = append(renamed, state.EndOperation{Op: op.id}, state.BeginOperation{Op: under, Type: pending.Type, Resource: res})
+			rewritten = append(rewritten, state.EndOperation{Op: op.id}, state.BeginOperation{Op: under, Type: pending.Type, Resource: res})
 		}
 		r.mu.Lock()
 		delete(p.operations, op.id)
@@ -145,11 +158,5 @@ func (r *Recorder) renameUnfinished(from, to urn.URN, edit func(*state.Resource)
 		}
 		r.mu.Unlock()
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if ops := p.unsure[from]; len(ops) > 0 {
-		delete(p.unsure, from)
-		p.unsure[to] = ops
-	}
-	return renamed
+	return rewritten
 }

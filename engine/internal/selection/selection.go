@@ -195,7 +195,7 @@ func (s *Selection) visitComponents(of *state.Resource, visit func(urn.URN)) {
 func (s *Selection) visitNeeds(res *state.Resource, visit func(u urn.URN, whole bool)) {
 	var within map[urn.URN]bool
 	res.VisitNeeds(func(m state.Mention) {
-		whole := m.Role != state.RoleParent && m.Role != state.RoleViewOf && m.Role != state.RoleProvider
+		whole := graph.UsesParts(m.Role)
 		if _, ok := s.components[m.URN]; whole && ok {
 			if within == nil {
 				within = make(map[urn.URN]bool)

@@ -1,6 +1,7 @@
 package resources_test
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 )
@@ -78,6 +80,99 @@ func TestMovedResourcesAreSuggested(t *testing.T) {
 			for _, r := range c.after {
 				require.NotNil(t, s.Resource(r.name))
 			}
+		})
+	}
+}
+
+// What uses a part of a component by naming the component is deleted before the part, also if a run has moved the part out of the
+// component and stopped before it came to the user.
+func TestPartThatLeavesItsComponent(t *testing.T) {
+	part := func(p *enginetest.Run, parent urn.URN, typ string, key int, aliases ...abi.Alias) error {
+		_, err := p.Child(parent, typ, "part", enginetest.Props("key", key), aliased(aliases...))
+		return err
+	}
+	vm := func(p *enginetest.Run, net urn.URN, key int) error {
+		_, err := p.Custom(enginetest.Plain, "vm", enginetest.Props("key", key), after(net))
+		return err
+	}
+	component := func(p *enginetest.Run, parent urn.URN, name string, aliases ...abi.Alias) urn.URN {
+		g, err := p.Monitor.RegisterResource(p.Ctx, abi.RegisterResourceRequest{
+			Type: enginetest.Group, Name: name, Parent: parent, Options: abi.ResourceOptions{Aliases: aliases},
+		})
+		require.NoError(t, err)
+		return g.URN
+	}
+	stop := errors.New("the program ends here")
+	moves := map[string]struct {
+		typ  string
+		move func(p *enginetest.Run) error
+		// targets are the only resources of the run.
+		targets []engine.Pattern
+		fail    string
+	}{
+		"to the stack": {move: func(p *enginetest.Run) error {
+			net := component(p, p.Root, "net")
+			return errors.Join(part(p, p.Root, enginetest.Plain, 1, abi.Alias{Case: abi.AliasCaseSpec, Spec: abi.AliasSpec{ParentURN: net}}), stop)
+		}},
+		"to a component of the same type": {move: func(p *enginetest.Run) error {
+			component(p, p.Root, "net")
+			return errors.Join(part(p, component(p, p.Root, "other"), enginetest.Plain, 1), stop)
+		}},
+		"with a component": {move: func(p *enginetest.Run) error {
+			component(p, p.Root, "net")
+			sub := component(p, component(p, p.Root, "other"), "sub")
+			_, err := p.Child(sub, enginetest.Plain, "inner", enginetest.Props())
+			return errors.Join(err, stop)
+		}},
+		"and is updated": {move: func(p *enginetest.Run) error {
+			component(p, p.Root, "net")
+			return errors.Join(part(p, component(p, p.Root, "other"), enginetest.Plain, 2), stop)
+		}},
+		"and is replaced": {typ: enginetest.Strict, move: func(p *enginetest.Run) error {
+			component(p, p.Root, "net")
+			return errors.Join(part(p, component(p, p.Root, "other"), enginetest.Strict, 2), stop)
+		}},
+		"and is deleted before its replacement": {typ: enginetest.Single, move: func(p *enginetest.Run) error {
+			component(p, p.Root, "net")
+			return errors.Join(part(p, component(p, p.Root, "other"), enginetest.Single, 2), stop)
+		}},
+		"which gets another name": {move: func(p *enginetest.Run) error {
+			component(p, p.Root, "cloud", enginetest.AliasName("net"))
+			return errors.Join(part(p, component(p, p.Root, "other"), enginetest.Plain, 1), stop)
+		}},
+		"which gets another name later": {move: func(p *enginetest.Run) error {
+			err := part(p, component(p, p.Root, "other"), enginetest.Plain, 1)
+			component(p, p.Root, "cloud", enginetest.AliasName("net"))
+			return errors.Join(err, stop)
+		}},
+		"as a target": {targets: []engine.Pattern{"**::part", "**::other", "**::net"}, move: func(p *enginetest.Run) error {
+			net := component(p, p.Root, "net")
+			return errors.Join(part(p, component(p, p.Root, "other"), enginetest.Plain, 1), vm(p, net, 2))
+		}},
+		"while the user is being updated": {fail: "update vm", move: func(p *enginetest.Run) error {
+			net := component(p, p.Root, "net")
+			return errors.Join(part(p, component(p, p.Root, "other"), enginetest.Plain, 1), vm(p, net, 2))
+		}},
+	}
+	for name, c := range moves {
+		t.Run(name, func(t *testing.T) {
+			s := enginetest.NewStack(t, enginetest.NewCloud())
+			s.Up(func(p *enginetest.Run) error {
+				net := component(p, p.Root, "net")
+				sub := component(p, net, "sub")
+				_, err := p.Child(sub, enginetest.Plain, "inner", enginetest.Props())
+				return errors.Join(err, part(p, net, cmp.Or(c.typ, enginetest.Plain), 1), vm(p, net, 1))
+			})
+			s.Edit = targeting(engine.Selection{Targets: c.targets})
+			failing(s, c.fail)
+			_, err := s.Try(enginetest.Up, enginetest.Program(c.move))
+			require.Equal(t, c.targets == nil, err != nil)
+			s.Edit = func(d *enginetest.Deployment) { d.ContinueOnError = true }
+			s.Cloud.Calls()
+			failing(s, "delete vm-3")
+			_, err = s.Try(enginetest.Destroy, nil)
+			require.Error(t, err)
+			require.Equal(t, []string{"delete vm-3"}, s.Cloud.Calls())
 		})
 	}
 }

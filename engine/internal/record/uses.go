@@ -1,0 +1,117 @@
+package record
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/graph"
+	"github.com/husk-dev/husk/engine/state"
+)
+
+// moves returns the recorded resources to which a change gives another parent, with what it records in their place. An old copy
+// that goes leaves its place to the resource of its URN that stays.
+func (r *Recorder) moves(c Change) (moved []Replacement) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	add := func(before, after *state.Resource) {
+		if before != nil && after != nil && before != after && before.Parent != after.Parent {
+			moved = append(moved, Replacement{before, after})
+		}
+	}
+	for _, pair := range c.Replaced {
+		add(r.current[r.serials[pair.Old]], r.withNewNames(pair.New))
+	}
+	for _, res := range c.Removed {
+		stays := r.byURN[res.URN]
+		if c.Added != nil && c.Added.URN == res.URN {
+			stays = c.Added
+		}
+		add(r.current[r.serials[res]], stays)
+	}
+	return moved
+}
+
+// keepingUses returns a change with what it has to keep: if it takes a part out of a component, recorded resources that use the part
+// by naming the component name the part from now on. Else the state would say that nothing uses the part, if the run ended before
+// these resources reach the goals that the program has for them.
+func (r *Recorder) keepingUses(c Change) Change {
+	all := r.Resources()
+	var partings []*graph.Parting
+	for _, pair := range r.moves(c) {
+		if p := graph.NewParting(all, pair.Old, pair.New); p != nil {
+			partings = append(partings, p)
+		}
+	}
+	if len(partings) == 0 {
+		return c
+	}
+	keep := func(res *state.Resource) *state.Resource {
+		for _, p := range partings {
+			res = p.Keep(res)
+		}
+		return res
+	}
+	own := make(map[state.Serial]bool)
+	r.mu.Lock()
+	for _, pair := range c.Replaced {
+		own[r.serials[pair.Old]] = true
+	}
+	for _, res := range c.Removed {
+		own[r.serials[res]] = true
+	}
+	for _, res := range all {
+		serial := r.serials[res]
+		if own[serial] || r.isGoal(res, serial) {
+			continue
+		}
+		if n := keep(res); n != res {
+			c.underneath = append(c.underneath, Replacement{res, n})
+		}
+	}
+	r.mu.Unlock()
+	c.rewritten = append(c.rewritten, r.rewriteUnfinished(keep)...)
+	return c
+}
+
+// isGoal reports whether what is recorded under a number is the goal that the program of this run has for it. The caller holds the
+// lock.
+func (r *Recorder) isGoal(res *state.Resource, serial state.Serial) bool {
+	if r.Goal == nil {
+		return false
+	}
+	goal := r.Goal(res.URN)
+	recorded, ok := r.serials[goal]
+	return goal == res || ok && recorded == serial
+}
+
+// asOfNow returns what a step records, as it is to be recorded now: by the current names and, unless it is a goal, with what the
+// recorded resource has come to name under the step. The caller holds the lock.
+func (r *Recorder) asOfNow(pair Replacement, recorded *state.Resource) *state.Resource {
+	n := r.withNewNames(pair.New)
+	if recorded == nil || recorded == pair.Old || r.Goal != nil && r.Goal(pair.New.URN) == pair.New {
+		return n
+	}
+	known := r.withNewNames(pair.Old)
+	if slices.Equal(known.Dependencies, recorded.Dependencies) {
+		return n
+	}
+	m := *n
+	m.Dependencies = withGained(n.Dependencies, known.Dependencies, recorded.Dependencies)
+	m.PropertyDependencies = maps.Clone(n.PropertyDependencies)
+	for key, urns := range m.PropertyDependencies {
+		m.PropertyDependencies[key] = withGained(urns, known.PropertyDependencies[key], recorded.PropertyDependencies[key])
+	}
+	return &m
+}
+
+// withGained returns urns with those that before lacks and after has.
+func withGained(urns, before, after []urn.URN) []urn.URN {
+	out := slices.Clip(urns)
+	for _, u := range after {
+		if !slices.Contains(before, u) && !slices.Contains(out, u) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
