@@ -37,8 +37,8 @@ func (r *rest) UnmarshalJSON(text []byte) error {
 // Root returns the schema of project files. It must not be changed.
 var Root = sync.OnceValue(func() *Node {
 	var root Node
-	if err := json.Unmarshal(base, &root); err != nil {
-		panic("the schema of project files: " + err.Error()) // the tests read it
+	if err := readBase(&root); err != nil {
+		panic(err) // the tests read it
 	}
 	return &root
 })

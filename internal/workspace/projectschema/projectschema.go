@@ -3,6 +3,8 @@
 package projectschema
 
 import (
+	"bytes"
+	"compress/gzip"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -14,8 +16,22 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 )
 
-//go:embed project.json
-var base []byte
+// compressed is project.json, which a test compresses.
+//
+//go:embed project.json.gz
+var compressed []byte
+
+// readBase reads project.json into a value.
+func readBase(into any) error {
+	text, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return fmt.Errorf("unpacking the schema of project files: %w", err)
+	}
+	if err := json.NewDecoder(text).Decode(into); err != nil {
+		return fmt.Errorf("reading the schema of project files: %w", err)
+	}
+	return nil
+}
 
 // node is a JSON Schema.
 type node = map[string]any
@@ -23,8 +39,8 @@ type node = map[string]any
 // With returns the schema of project files with the types of packages. Types of other packages may have any properties.
 func With(packages []*schema.Package) ([]byte, error) {
 	var document node
-	if err := json.Unmarshal(base, &document); err != nil {
-		return nil, fmt.Errorf("reading the schema of project files: %w", err)
+	if err := readBase(&document); err != nil {
+		return nil, err
 	}
 	w := writer{definitions: document["definitions"].(node)}
 	for _, p := range packages {

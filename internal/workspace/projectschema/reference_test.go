@@ -1,10 +1,14 @@
 package projectschema
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -14,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write docs/project.md anew")
+var update = flag.Bool("update", false, "write docs/project.md and project.json.gz anew")
 
 const referenceFile = "../../../docs/project.md"
 
@@ -153,4 +157,25 @@ func TestReference(t *testing.T) {
 	got, err := os.ReadFile(referenceFile)
 	require.NoError(t, err)
 	require.Equal(t, want, string(got), "run go test ./internal/workspace/projectschema -update")
+}
+
+// The program has the schema as it is.
+func TestCompressedSchema(t *testing.T) {
+	const file = "project.json.gz"
+	want, err := os.ReadFile("project.json")
+	require.NoError(t, err)
+	if *update {
+		var out bytes.Buffer
+		zipped, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+		require.NoError(t, err)
+		_, err = zipped.Write(want)
+		require.NoError(t, errors.Join(err, zipped.Close(), os.WriteFile(file, out.Bytes(), 0o644)))
+	}
+	written, err := os.ReadFile(file)
+	require.NoError(t, err)
+	unzipped, err := gzip.NewReader(bytes.NewReader(written))
+	require.NoError(t, err)
+	got, err := io.ReadAll(unzipped)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got), "go test ./internal/workspace/projectschema -update compresses it anew")
 }
