@@ -228,6 +228,9 @@ func migrateStep(t *tx) error {
 	case err != nil:
 		return err
 	}
+	if version < 0 {
+		return fmt.Errorf("the table husk_schema has the version %d, which no husk server writes: restore a backup of the database, or name an empty one", version)
+	}
 	if version > schemaVersion {
 		return fmt.Errorf("%w: its tables have version %d, and this husk server knows versions up to %d. Start a server of the newer version, or restore the backup from before the upgrade", ErrNewerSchema, version, schemaVersion)
 	}

@@ -295,6 +295,18 @@ func TestServersOfTheVersionBefore(t *testing.T) {
 	})
 }
 
+// Tables with a version that no server has written are refused.
+func TestAVersionBelowZero(t *testing.T) {
+	everywhere(t, func(t *testing.T, o server.Options) {
+		quiet(t)
+		o.Dir = t.TempDir()
+		b := open(t, o)
+		require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_schema SET version = -1"))
+		_, err := server.Open(t.Context(), o)
+		require.ErrorContains(t, err, "the table husk_schema has the version -1, which no husk server writes: restore a backup")
+	})
+}
+
 // A command that opens the database, to issue a token or to export, has no timers and no loops: it would remove what the server is to keep
 // longer, and take runs from workers that the server waits for.
 func TestPassiveServers(t *testing.T) {

@@ -94,6 +94,9 @@ func newerSchema(t *testing.T, s *postgrestest.Server) {
 	require.ErrorIs(t, err, backend.ErrNewerSchema)
 	require.ErrorContains(t, err, "version 99")
 	require.NotContains(t, err.Error(), s.Password)
+	s.Execute(t, "postgres", "UPDATE newer.meta SET version = -1")
+	_, err = b.State.List(t.Context())
+	require.ErrorContains(t, err, `the table meta of the schema "newer" has the version -1, which no husk writes: restore a backup`)
 }
 
 // rights checks that a role that may only write rows can use tables that another has made, and that the

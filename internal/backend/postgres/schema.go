@@ -167,6 +167,9 @@ func (d *db) version(ctx context.Context, conn *pgconn.PgConn) (int, error) {
 	}
 	found := row(results[0].Rows[0])
 	is := int(found.int(0))
+	if is < 0 {
+		return 0, schemaError{fmt.Errorf("the table meta of the schema %q has the version %d, which no husk writes: restore a backup of the schema, or name a schema without such tables", d.schema, is)}
+	}
 	if is > len(migrations) && int(found.int(1)) > len(migrations) {
 		return 0, schemaError{backend.NewerSchema(d.place, is, len(migrations))}
 	}
