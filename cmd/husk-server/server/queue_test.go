@@ -1215,6 +1215,19 @@ func TestStrangersMakeWay(t *testing.T) {
 		require.NoError(t, err)
 		asked := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
 		require.Equal(t, runapi.Cancelled, b.run(ann, waiting.ID).State)
+		cancels, err := b.server.Count(t.Context(), "SELECT count(*) FROM husk_audit WHERE action = 'run.cancel'")
+		require.NoError(t, err)
+		require.Equal(t, 2, cancels, "each is cancelled once")
+		if o.Database == "" { // a run is queued only with what it cancels
+			require.NoError(t, b.server.Exec(t.Context(), "CREATE TRIGGER full BEFORE INSERT ON husk_audit BEGIN SELECT RAISE(ABORT, 'full'); END"))
+			_, err := ann.CallFor(t.Context(), 0, http.MethodPost, "/v1/runs", runapi.NewRun{Project: "shop", Stack: "other", Operation: "up", Bundle: digest("files")}, nil)
+			require.Equal(t, http.StatusInternalServerError, status(err))
+			require.NoError(t, b.server.Exec(t.Context(), "DROP TRIGGER full"))
+			runs, err := b.server.Count(t.Context(), "SELECT count(*) FROM husk_runs WHERE stack = 'other'")
+			require.NoError(t, err)
+			require.Equal(t, 1, runs)
+			require.Equal(t, runapi.Queued, b.run(ann, elsewhere.ID).State)
+		}
 		require.Equal(t, runapi.Queued, b.run(ann, elsewhere.ID).State)
 		var answer runapi.Answer
 		_, err = b.of(claim).Call(t.Context(), http.MethodPost, "/v1/work/beat", runapi.Beat{}, &answer)

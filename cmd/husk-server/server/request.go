@@ -122,12 +122,10 @@ func (s *Server) request(ctx context.Context, c *caller, n runapi.NewRun) (*runa
 		}
 		return s.explain(t, made)
 	})
-	if err == nil {
-		err = s.makeWay(ctx, c, made)
-	}
 	if err != nil {
 		return nil, err
 	}
+	s.madeWay(ctx, made)
 	return &made.Run, nil
 }
 
@@ -138,27 +136,30 @@ const (
 	maxStrangers = 100
 )
 
-// makeWay cancels the runs of strangers that a run would wait for, in the name of its requester. They change nothing, and can be repeated.
-func (s *Server) makeWay(ctx context.Context, c *caller, r *record) error {
-	if c.stranger || r.State.IsFinal() {
-		return nil
-	}
-	var before []string
-	if err := s.db.step(ctx, func(t *tx) (err error) {
-		before, err = t.texts("SELECT id"+openOfStrangers+" AND number < (SELECT number FROM husk_runs WHERE id = ?)", r.tenant, r.Project, r.Stack, r.ID)
-		return err
-	}); err != nil {
-		return err
-	}
-	for _, id := range before {
-		for range mostCancel { // at once
-			var ended *refusal
-			if _, err := s.cancelRun(ctx, c, id, ""); err != nil && !errors.As(err, &ended) {
-				return err
-			}
+// makeWay cancels the runs of strangers on the stack of r, and returns those that it has cancelled. They change nothing, and can be repeated.
+func (t *tx) makeWay(c *caller, r *record) (cancelled []*record, err error) {
+	open, err := t.texts("SELECT id"+openOfStrangers+" AND cancel < ?", r.tenant, r.Project, r.Stack, mostCancel)
+	for _, id := range open {
+		var one *record
+		if one, err = t.run(r.tenant, id); err == nil {
+			err = t.cancel(c, one, mostCancel)
 		}
+		if err == nil {
+			err = t.decided(c, one, "cancel")
+		}
+		if err != nil {
+			return nil, err
+		}
+		cancelled = append(cancelled, one)
 	}
-	return nil
+	return cancelled, err
+}
+
+// madeWay tells who follows the runs that [tx.makeWay] has cancelled for a run.
+func (s *Server) madeWay(ctx context.Context, r *record) {
+	for _, one := range r.cancelled {
+		s.ended(ctx, one)
+	}
 }
 
 // queue adds a run that was checked. The server may want an approval that who asks, or has asked for a schedule, does not.
@@ -196,6 +197,16 @@ func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
 	if c.stranger || !c.may(runapi.Request) && !s.options.PreviewSecrets {
 		withheld = 1
 	}
+	stack := &record{tenant: c.tenant, Run: runapi.Run{NewRun: runapi.NewRun{Project: n.Project, Stack: n.Stack}}}
+	if err := t.lockStack(stack); err != nil {
+		return nil, err
+	}
+	var cancelled []*record
+	if !c.stranger {
+		if cancelled, err = t.makeWay(c, stack); err != nil {
+			return nil, err
+		}
+	}
 	_, err = t.exec("INSERT INTO husk_runs (id, tenant, project, stack, request, bundle, selector, state, previewing, requested_by, requested_person, requested_projects, withheld,"+
 		" approved_by, worker, attempt, token, lease, not_before, cancel, lines, reason, made, began, ended)"+
 		" VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, '', '', 0, '', 0, 0, 0, 0, '', ?, 0, 0)",
@@ -204,16 +215,14 @@ func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
 		return nil, err
 	}
 	r, err := t.run(c.tenant, n.ID)
-	if err == nil {
-		err = t.lockStack(r)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = t.ready("id = ?", n.ID)
+	r.cancelled = cancelled
+	if err := t.ready("id = ?", n.ID); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = t.keep(r)
-	}
-	return r, err
+	return r, t.keep(r)
 }
 
 // roomForRun returns an error if a tenant has too many runs that are not final. They are counted at times, as there may be many, and before
@@ -261,20 +270,25 @@ func (s *Server) cancelRun(ctx context.Context, c *caller, id, call string) (*ru
 		if r.State.IsFinal() {
 			return refusef(http.StatusConflict, "the run %s has %s already", id, r.State)
 		}
-		if err := t.say(r, "Cancelled by %s.", c); err != nil {
-			return err
-		}
 		if _, err := t.exec("UPDATE husk_runs SET cancel_call = ? WHERE id = ?", call, id); err != nil {
 			return err
 		}
-		if r.State != runapi.Running {
-			r.State = runapi.Cancelled
-			return t.leave(r, "", nil, 0)
-		}
-		r.cancel++
-		_, err := t.exec("UPDATE husk_runs SET cancel = ? WHERE id = ?", r.cancel, id)
-		return err
+		return t.cancel(c, r, r.cancel+1)
 	})
+}
+
+// cancel ends a run that waits, or has its worker end it, which was cancelled so many times.
+func (t *tx) cancel(c *caller, r *record, times int) error {
+	if err := t.say(r, "Cancelled by %s.", c); err != nil {
+		return err
+	}
+	if r.State != runapi.Running {
+		r.State = runapi.Cancelled
+		return t.leave(r, "", nil, 0)
+	}
+	r.cancel = times
+	_, err := t.exec("UPDATE husk_runs SET cancel = ? WHERE id = ?", r.cancel, r.ID)
+	return err
 }
 
 // approve approves or rejects a run that waits for that.
@@ -373,7 +387,7 @@ func (s *Server) decide(ctx context.Context, c *caller, id, action string, do fu
 		if err := do(t, r); err != nil {
 			return err
 		}
-		return t.audit(c, "run."+action, id, "%s of %s/%s, asked for by %v", r.Operation, r.Project, r.Stack, &caller{name: r.By, person: r.Person})
+		return t.decided(c, r, action)
 	})
 	switch {
 	case errors.Is(err, errDecided):
@@ -383,6 +397,11 @@ func (s *Server) decide(ctx context.Context, c *caller, id, action string, do fu
 	}
 	s.ended(ctx, r)
 	return &r.Run, nil
+}
+
+// decided adds what was decided about a run to the audit log.
+func (t *tx) decided(c *caller, r *record, action string) error {
+	return t.audit(c, "run."+action, r.ID, "%s of %s/%s, asked for by %v", r.Operation, r.Project, r.Stack, &caller{name: r.By, person: r.Person})
 }
 
 // AddTask implements [webhook.Server].

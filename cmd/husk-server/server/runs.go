@@ -49,6 +49,8 @@ type record struct {
 	// lost is the hash of the token of the last worker that was lost with the run, or has lost its stack, empty if what it has made
 	// does not matter: see [Server.settle].
 	lost string
+	// cancelled are the runs that the request for it has cancelled: see [tx.makeWay].
+	cancelled []*record
 }
 
 // smallRequest bounds a request that is read before it is known how large it is, in bytes. Options make few larger.

@@ -114,7 +114,6 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 		return err
 	}
 	var begun *record
-	var by *caller
 	if err := w.s.db.step(ctx, func(t *tx) error {
 		begun = nil
 		var one *scheduled
@@ -148,7 +147,7 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 				return err
 			default:
 				one.Last = r.ID
-				begun, by = r, one.by
+				begun = r
 			}
 		}
 		at, err := parseCron(one.Cron)
@@ -159,7 +158,8 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 	}); err != nil || begun == nil {
 		return err
 	}
-	return w.s.makeWay(ctx, by, begun)
+	w.s.madeWay(ctx, begun)
+	return nil
 }
 
 // scheduled adds the run of a schedule, if its team has room for it.
