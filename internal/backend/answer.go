@@ -22,6 +22,21 @@ const (
 // IsAnswer reports whether an answer with a header comes from a server of Husk.
 func IsAnswer(h http.Header) bool { return h.Get(AnswerHeader) == Answered }
 
+// LoginHeader is in an answer with [http.StatusUnauthorized] if the token came from a login, with the value [LoginEnded]: the token has
+// expired, and another login issues the next one.
+const (
+	LoginHeader = "Husk-Login"
+	LoginEnded  = "ended"
+)
+
+// TokenAdvice says how to get a token that a server accepts, by the header of its answer with [http.StatusUnauthorized].
+func TokenAdvice(h http.Header) string {
+	if h.Get(LoginHeader) == LoginEnded {
+		return "log in again, with husk login --sso or --identity-token"
+	}
+	return "ask for a new token, and set HUSK_ACCESS_TOKEN or log in with husk login https://:TOKEN@host"
+}
+
 // TooLarge says why what stands before a server has refused a request whose body has so many bytes, with
 // [http.StatusRequestEntityTooLarge].
 func TooLarge(bytes int64) string {

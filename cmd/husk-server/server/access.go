@@ -81,6 +81,8 @@ type refusal struct {
 	hides bool
 	// after is when the client is to try again, 0 if that is not said.
 	after time.Duration
+	// loginEnded says that the caller's token came from a login, and has expired.
+	loginEnded bool
 }
 
 func (r *refusal) Error() string { return r.reason }
@@ -176,11 +178,7 @@ func (t *tx) tokenOf(hash string) (c *caller, used int64, err error) {
 		return nil, 0, err
 	}
 	if expires > 0 && time.Now().UnixMilli() > expires {
-		again := ""
-		if kind == loginToken {
-			again = ": log in again, with husk login --sso or --identity-token"
-		}
-		c.expired = refusef(http.StatusUnauthorized, "the token %s of %s has expired%s", c.name, c.tenant, again)
+		c.expired = &refusal{status: http.StatusUnauthorized, reason: fmt.Sprintf("the token %s of %s has expired", c.name, c.tenant), loginEnded: kind == loginToken}
 	}
 	c.expires = timeOf(expires)
 	return c, used, json.Unmarshal([]byte(projects), &c.projects)
@@ -301,7 +299,7 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 		var refused *refusal
 		if errors.As(err, &refused) {
 			s.logRefusal(r, c, refused)
-			err = &remote.RefusedError{Status: refused.status, Reason: refused.reason}
+			err = ofState(refused)
 		}
 		if c != nil {
 			c.end()
@@ -354,7 +352,7 @@ func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 // ofState returns a refusal for clients of states, and any other error itself.
 func ofState(err error) error {
 	if refused := (*refusal)(nil); errors.As(err, &refused) {
-		return &remote.RefusedError{Status: refused.status, Reason: refused.reason}
+		return &remote.RefusedError{Status: refused.status, Reason: refused.reason, LoginEnded: refused.loginEnded}
 	}
 	return err
 }

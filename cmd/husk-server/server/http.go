@@ -17,6 +17,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk-server/webhook"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/intake"
@@ -435,6 +436,9 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, c *caller, err e
 	w.Header().Set("Content-Type", "application/json")
 	if refused.after > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(refused.after.Seconds())))
+	}
+	if refused.loginEnded {
+		w.Header().Set(backend.LoginHeader, backend.LoginEnded)
 	}
 	w.WriteHeader(refused.status)
 	_ = json.NewEncoder(w).Encode(runapi.Problem{Error: refused.reason})

@@ -244,10 +244,8 @@ func (c *client) refused(resp *http.Response, reason string) error {
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized && c.token == "":
 		return fmt.Errorf("it asks for a token: set %s, or log in with husk login https://:TOKEN@host", TokenVariable)
-	case resp.StatusCode == http.StatusUnauthorized && strings.Contains(reason, "husk login"):
-		return fmt.Errorf("it does not accept the token: %s", reason)
 	case resp.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("it does not accept the token: %s; ask for a new one, and set %s or log in with it", reason, TokenVariable)
+		return fmt.Errorf("it does not accept the token: %s; %s", reason, backend.TokenAdvice(resp.Header))
 	case resp.StatusCode/100 == 3:
 		return fmt.Errorf("it says that it is at %s: use that URL", printable.Line(resp.Header.Get("Location")))
 	case resp.StatusCode == http.StatusForbidden, strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") && reason != "":

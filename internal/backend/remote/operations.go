@@ -95,7 +95,7 @@ func may(a *Access, stack state.StackName, write bool) error {
 		if write {
 			verb = "write"
 		}
-		return &RefusedError{http.StatusForbidden, "the token does not allow to " + verb + " the stack " + stack.String()}
+		return &RefusedError{Status: http.StatusForbidden, Reason: "the token does not allow to " + verb + " the stack " + stack.String()}
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func mayWriteBoth(a *Access, r *request) error {
 
 func mayUseModule(a *Access, r *request) error {
 	if a.Module != nil && !a.Module(r.ID) {
-		return &RefusedError{http.StatusForbidden, "the token does not allow to use the module " + r.ID}
+		return &RefusedError{Status: http.StatusForbidden, Reason: "the token does not allow to use the module " + r.ID}
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func mayEnd(a *Access, r *request) error {
 		return err
 	}
 	if len(r.Modules) > maxModules {
-		return &RefusedError{http.StatusBadRequest, "a run has used at most " + strconv.Itoa(maxModules) + " modules"}
+		return &RefusedError{Status: http.StatusBadRequest, Reason: "a run has used at most " + strconv.Itoa(maxModules) + " modules"}
 	}
 	for _, digest := range r.Modules {
 		if err := mayUseModule(a, &request{ID: digest}); err != nil {
@@ -139,7 +139,7 @@ func mayEnd(a *Access, r *request) error {
 
 func mayPutModule(a *Access, r *request) error {
 	if !a.Writes {
-		return &RefusedError{http.StatusForbidden, "the token does not allow to write a stack, which modules are stored for"}
+		return &RefusedError{Status: http.StatusForbidden, Reason: "the token does not allow to write a stack, which modules are stored for"}
 	}
 	return mayUseModule(a, r)
 }
@@ -147,10 +147,10 @@ func mayPutModule(a *Access, r *request) error {
 // mayUseKeys is a check of calls about the keys of stacks, without which nobody can write a stack with secrets.
 func mayUseKeys(a *Access, r *request) error {
 	if len(r.Content) == 0 || len(r.Content) > maxKey {
-		return &RefusedError{http.StatusBadRequest, "a key has at most " + strconv.Itoa(maxKey) + " bytes"}
+		return &RefusedError{Status: http.StatusBadRequest, Reason: "a key has at most " + strconv.Itoa(maxKey) + " bytes"}
 	}
 	if a.Keys != nil && !a.Decrypts {
-		return &RefusedError{http.StatusForbidden, "the token does not allow to ask for a run that changes something, which decrypting its secrets needs"}
+		return &RefusedError{Status: http.StatusForbidden, Reason: "the token does not allow to ask for a run that changes something, which decrypting its secrets needs"}
 	}
 	return nil
 }
@@ -379,7 +379,7 @@ func keepsModule(ctx context.Context, a *Access, digest string) (bool, error) {
 
 func mayCollect(a *Access, _ *request) error {
 	if !a.Writes {
-		return &RefusedError{http.StatusForbidden, "the token does not allow to write a stack, after which modules are removed"}
+		return &RefusedError{Status: http.StatusForbidden, Reason: "the token does not allow to write a stack, after which modules are removed"}
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func plain(text string, most int) bool {
 
 func notForm(f form, text string) error {
 	const shown = 40
-	return &RefusedError{http.StatusBadRequest, strconv.QuoteToASCII(text[:min(len(text), shown)]) + " is not a valid " + f.what}
+	return &RefusedError{Status: http.StatusBadRequest, Reason: strconv.QuoteToASCII(text[:min(len(text), shown)]) + " is not a valid " + f.what}
 }
 
 // scoped returns the scope of a call by a client, once all of its identifiers have the forms that the operation has declared for
@@ -98,11 +98,11 @@ func scoped(access *Access, op operation, r *request) (scope, error) {
 		switch {
 		case i < op.stacks:
 			if err := one.is.Validate(); err != nil {
-				return s, &RefusedError{http.StatusBadRequest, err.Error()}
+				return s, &RefusedError{Status: http.StatusBadRequest, Reason: err.Error()}
 			}
 			*one.into = one.is
 		case one.is != state.StackName{}:
-			return s, &RefusedError{http.StatusBadRequest, "the call names a stack that it is not about"}
+			return s, &RefusedError{Status: http.StatusBadRequest, Reason: "the call names a stack that it is not about"}
 		}
 	}
 	type named struct {

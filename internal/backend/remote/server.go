@@ -105,6 +105,8 @@ type RefusedError struct {
 	// Status is the answer's status, such as http.StatusUnauthorized.
 	Status int
 	Reason string
+	// LoginEnded says that the token came from a login, and has expired.
+	LoginEnded bool
 }
 
 func (e *RefusedError) Error() string { return e.Reason }
@@ -228,7 +230,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, op operation, acce
 	limit := int64(maxShort)
 	if size := r.ContentLength; op.large && (size < 0 || size > maxShort) {
 		if !access.Writes {
-			return done, &RefusedError{http.StatusForbidden, "the token does not allow to write a stack"}
+			return done, &RefusedError{Status: http.StatusForbidden, Reason: "the token does not allow to write a stack"}
 		}
 		select {
 		case s.large <- struct{}{}:
@@ -251,18 +253,18 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, op operation, acce
 	case errors.As(err, &full):
 		return done, err
 	case errors.As(err, &most):
-		return done, &RefusedError{http.StatusRequestEntityTooLarge, fmt.Sprintf("the call has more than %d MiB", limit>>20)}
+		return done, &RefusedError{Status: http.StatusRequestEntityTooLarge, Reason: fmt.Sprintf("the call has more than %d MiB", limit>>20)}
 	case err != nil:
-		return done, &RefusedError{http.StatusServiceUnavailable, "the call has not come whole"}
+		return done, &RefusedError{Status: http.StatusServiceUnavailable, Reason: "the call has not come whole"}
 	}
 	var large *intake.TooLargeError
 	switch err := intake.CBOR(decoder, access.held, body, into); {
 	case errors.As(err, &full):
 		return done, err
 	case errors.As(err, &large):
-		return done, &RefusedError{http.StatusBadRequest, "the call cannot be taken: " + large.Error()}
+		return done, &RefusedError{Status: http.StatusBadRequest, Reason: "the call cannot be taken: " + large.Error()}
 	case err != nil:
-		return done, &RefusedError{http.StatusBadRequest, "the call cannot be understood: client and server are of different versions of husk"}
+		return done, &RefusedError{Status: http.StatusBadRequest, Reason: "the call cannot be understood: client and server are of different versions of husk"}
 	}
 	return done, nil
 }
@@ -297,9 +299,9 @@ const tryAfter = "2"
 // refusedFor returns the refusal of a call for lack of memory.
 func refusedFor(full *intake.FullError) *RefusedError {
 	if full.Never {
-		return &RefusedError{http.StatusRequestEntityTooLarge, full.Error()}
+		return &RefusedError{Status: http.StatusRequestEntityTooLarge, Reason: full.Error()}
 	}
-	return &RefusedError{http.StatusServiceUnavailable, full.Error()}
+	return &RefusedError{Status: http.StatusServiceUnavailable, Reason: full.Error()}
 }
 
 func refuse(w http.ResponseWriter, err error) {
@@ -310,13 +312,16 @@ func refuse(w http.ResponseWriter, err error) {
 	case errors.As(err, &full):
 		refused = refusedFor(full)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		refused = &RefusedError{http.StatusServiceUnavailable, "the connection has ended"}
+		refused = &RefusedError{Status: http.StatusServiceUnavailable, Reason: "the connection has ended"}
 	default:
 		slog.Error("a request for the state of a stack could not be served", "error", err)
-		refused = &RefusedError{http.StatusInternalServerError, "the server cannot check what the token allows"}
+		refused = &RefusedError{Status: http.StatusInternalServerError, Reason: "the server cannot check what the token allows"}
 	}
 	if isLater(refused.Status) {
 		w.Header().Set("Retry-After", tryAfter)
+	}
+	if refused.LoginEnded {
+		w.Header().Set(backend.LoginHeader, backend.LoginEnded)
 	}
 	http.Error(w, refused.Reason, refused.Status)
 }
@@ -390,7 +395,7 @@ func take(ctx context.Context, _ *Server, access *Access, of scope, req *request
 	}
 	l, c, err := store.LeaseAs(ctx, req.Stack, req.Holder, of.leases(req)[0].key(), req.Load) // it also mends the journal
 	if errors.Is(err, backend.ErrManyLeases) {
-		return answer{}, &RefusedError{http.StatusTooManyRequests, "the token has " + err.Error() + ": end other commands that use it, or use a token for each"}
+		return answer{}, &RefusedError{Status: http.StatusTooManyRequests, Reason: "the token has " + err.Error() + ": end other commands that use it, or use a token for each"}
 	}
 	if err != nil {
 		return answer{}, err

@@ -242,8 +242,8 @@ func (c *Client) refused(resp *http.Response) error {
 		}
 	}
 	problem.Error = printable.Line(problem.Error) // it says what it likes
-	if resp.StatusCode == http.StatusUnauthorized && !strings.Contains(problem.Error, "husk login") {
-		problem.Error += ": log in with husk login https://:TOKEN@host, or set HUSK_ACCESS_TOKEN"
+	if resp.StatusCode == http.StatusUnauthorized {
+		problem.Error += "; " + backend.TokenAdvice(resp.Header)
 	}
 	seconds, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 20) // a date is for caches
 	if err != nil {
