@@ -289,8 +289,8 @@ type hooker struct {
 
 func (w *hooker) Timeout(*river.Job[webhook.Task]) time.Duration { return timerTime }
 
-// Work does a task of a webhook. A host that cannot be reached is asked again later, and one that refuses is not. The files of a commit
-// are a stranger's: what is decoded of them counts as the memory of the hook.
+// Work does a task of a webhook. A host that cannot be reached is asked again later, and one that refuses is not: then the status of the
+// commit says why. The files of a commit are a stranger's: what is decoded of them counts as the memory of the hook.
 func (w *hooker) Work(ctx context.Context, job *river.Job[webhook.Task]) error {
 	ctx, end := intake.WithBudget(ctx, w.s.memory, "the hook "+job.Args.Hook)
 	defer end()
@@ -304,7 +304,20 @@ func (w *hooker) Work(ctx context.Context, job *river.Job[webhook.Task]) error {
 	var final *webhook.RefusedError
 	var refused *refusal
 	var host *webhook.APIError
-	if errors.As(err, &final) || errors.As(err, &refused) && refused.after == 0 || errors.As(err, &host) && host.IsFinal() {
+	isFinal := errors.As(err, &final) || errors.As(err, &refused) && refused.after == 0 || errors.As(err, &host) && host.IsFinal()
+	if isFinal || err != nil && job.Attempt >= job.MaxAttempts {
+		reason := "not followed any more: the server's log says why"
+		switch {
+		case final != nil:
+			reason = "not run: " + final.Reason
+		case refused != nil && job.Args.Step == webhook.Received:
+			reason = "not run: " + refused.reason
+		}
+		if err := w.s.options.Webhooks.GiveUp(context.WithoutCancel(ctx), job.Args, reason); err != nil {
+			slog.Warn("the status of a commit is not set", "hook", job.Args.Hook, "commit", job.Args.Event.Commit, "error", err)
+		}
+	}
+	if isFinal {
 		return river.JobCancel(err)
 	}
 	return err

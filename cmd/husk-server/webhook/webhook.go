@@ -149,6 +149,15 @@ func (c *Config) Work(ctx context.Context, s Server, t Task) (again time.Duratio
 	return 0, err
 }
 
+// GiveUp sets the status of the commit of a task that is not tried again: it waits for nothing any more.
+func (c *Config) GiveUp(ctx context.Context, t Task, reason string) error {
+	h := c.Hook(t.Hook)
+	if h == nil || !commitPattern.MatchString(t.Event.Commit) {
+		return nil // it has no status of the hook
+	}
+	return h.setStatus(ctx, t.Event.Commit, "failure", reason)
+}
+
 // begin asks for the run of an event, if whoever has caused it may.
 func (h *Hook) begin(ctx context.Context, s Server, t Task) error {
 	e := t.Event

@@ -330,6 +330,16 @@ func TestArchivesThatEndEarly(t *testing.T) {
 	})
 }
 
+// A commit whose run is refused does not wait for it.
+func TestRunsThatAreRefused(t *testing.T) {
+	everywhere(t, func(t *testing.T, host string) {
+		b := open(t, host, "", server.Options{Quota: 1})
+		b.send("pull_request", "one", b.changed("opened", "ann", false, false))
+		b.told("/statuses/"+commit, `"pending"`)
+		b.told("/statuses/"+commit, map[string]string{"github": "failure", "gitea": "failure", "gitlab": "failed"}[host], "not run: the team acme keeps")
+	})
+}
+
 // Code of strangers gets workers of its own, and no secrets.
 func TestForks(t *testing.T) {
 	everywhere(t, func(t *testing.T, host string) {
