@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"math"
+	mathrand "math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
@@ -23,6 +27,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/strictcbor"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 // fields are those of a call of /v1/state.
@@ -281,6 +286,161 @@ func TestIdentifiersHaveForms(t *testing.T) {
 	for _, after := range []string{"-1", "x", "99999999999999999999", "0x10"} {
 		_, err := ann.CallFor(t.Context(), 0, http.MethodGet, fmt.Sprintf("/v1/runs/%s/log?after=%s", run.ID, after), nil, nil)
 		require.Equal(t, http.StatusBadRequest, status(err), after)
+	}
+}
+
+var (
+	fuzzRequests = flag.Int("requests", 5000, "how many `requests` TestNoRequestFailsInside sends to a server with each database")
+	fuzzSeed     = flag.Uint64("seed", 1, "chooses the requests")
+)
+
+// mutant returns a value of JSON or CBOR in which some parts are others, chosen at random.
+func mutant(r *mathrand.Rand, value any) any {
+	if r.IntN(6) == 0 {
+		others := []any{nil, true, -1, 0, 1, int64(math.MinInt64), uint64(math.MaxUint64), 1.5, 1e308, "", []byte{0xff}, []any{}, map[string]any{}, []any{[]any{nil}}, map[string]any{"": []any{-1}}, strings.Repeat("[", 50_000)}
+		for _, text := range hostile() {
+			others = append(others, text)
+		}
+		return others[r.IntN(len(others))]
+	}
+	switch value := value.(type) {
+	case fields:
+		return mutant(r, map[string]any(value))
+	case map[string]any:
+		all := map[string]any{}
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			one := value[name]
+			if r.IntN(12) == 0 {
+				continue
+			}
+			if r.IntN(30) == 0 {
+				name += "x"
+			}
+			all[name] = one
+			if r.IntN(3) == 0 {
+				all[name] = mutant(r, one)
+			}
+		}
+		return all
+	case []any:
+		var all []any
+		for _, one := range value {
+			for range r.IntN(3) {
+				all = append(all, mutant(r, one))
+			}
+		}
+		return all
+	case string:
+		if len(value) > 0 && r.IntN(2) == 0 {
+			i := r.IntN(len(value))
+			return value[:i] + string(rune(r.IntN(0x300))) + value[i:]
+		}
+	}
+	return value
+}
+
+// TestNoRequestFailsInside sends requests that are mutated at random. No answer is an internal error: not of a caller who sends what nobody
+// expects, and not of a database that is killed meanwhile.
+func TestNoRequestFailsInside(t *testing.T) {
+	quiet(t)
+	for _, database := range []string{"sqlite", "postgres"} {
+		t.Run(database, func(t *testing.T) {
+			var o server.Options
+			var p *postgrestest.Server
+			if database == "postgres" {
+				p = postgrestest.Start(t)
+				o.Database = p.URL("postgres", 0)
+			}
+			const round = 250
+			r := mathrand.New(mathrand.NewPCG(*fuzzSeed, *fuzzSeed))
+			b := open(t, o)
+			tokens := []string{"", "husk_nobody"}
+			ann, bob, worker := b.client("acme", "ann", runapi.Admin), b.client("acme", "bob", runapi.Approve), b.client("acme", "w", runapi.Work)
+			for _, c := range []*runapi.Client{ann, ann, ann, bob, worker, b.client("acme", "reader", runapi.Read), b.client("other", "eve", runapi.Admin)} {
+				tokens = append(tokens, c.Token())
+			}
+			require.NoError(t, ann.SendBundle(t.Context(), digest("files"), []byte("files")))
+			n := runapi.NewRun{Project: "a", Stack: "dev", Operation: "up", Bundle: digest("files"), Options: []string{"--target=x"}, Labels: map[string]string{"region": "eu"}, Message: "text"}
+			ended := b.asked(ann, runapi.NewRun{Project: "a", Stack: "dev"})
+			require.NoError(t, b.end(b.next(worker, "w", nil), runapi.End{Outcome: runapi.Succeeded}))
+			line := runapi.Line{Number: 1, Stream: runapi.Out, Time: time.Now(), Text: "line"}
+			bodies := map[string]any{
+				"POST /v1/runs": n, "PUT /v1/schedules/{name}": runapi.Schedule{Cron: "0 4 * * *", Run: n}, "POST /v1/tokens": runapi.Token{Name: "spare", Role: runapi.Read, Projects: []string{"a*"}},
+				"POST /v1/work/next": runapi.Ask{Worker: "w", Slots: 1, Labels: n.Labels}, "POST /v1/work/beat": runapi.Beat{Lines: []runapi.Line{line}},
+				"POST /v1/work/end":    runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan"), Reason: "reason"},
+				"POST /v1/work/report": runapi.Report{Run: *ended, Lines: []runapi.Line{line}}, "POST /v1/login": runapi.Login{IdentityToken: "a.b.c"}, "POST /v1/login/device": runapi.DeviceLogin{Issuer: "https://login.example"},
+				"POST /v1/work/unrecorded": runapi.Unrecorded{Run: ended.ID, Token: "husk_run_x", Lease: 1, Records: []runapi.StateRecord{{Sequence: 1, Record: []byte("record")}}},
+			}
+			queries := []string{"", "?limit=1", "?project=a&stack=dev&open", "?after=0", "?before=1", "?pending", "?call=" + ended.ID, "?limit=%00", "?after=1e9", "?%zz", "?project=%ff"}
+			names := append(hostile(), "spare", digest("files"), ended.ID, "")
+			calls := newStateCalls(state.StackName{Project: "a", Name: "dev"}, state.StackName{Project: "a", Name: "second"}).theirs
+			routes := operations(t)
+			sometimes := func(value any) any {
+				if r.IntN(3) == 0 {
+					return value
+				}
+				return mutant(r, value)
+			}
+			seen := map[int]int{}
+			for i := range *fuzzRequests {
+				if i%round == 0 { // what earlier requests have ended is there again
+					names[len(names)-1] = b.asked(ann, runapi.NewRun{Project: "a", Stack: "waiting"}).ID
+					b.asked(ann, runapi.NewRun{Project: "a", Stack: rand.Text()})
+					if claim := b.next(worker, "w", nil); claim != nil {
+						tokens = append(tokens[:9], claim.Token, claim.Token)
+					}
+				}
+				if p != nil {
+					switch i % (4 * round) {
+					case round + 50:
+						p.Stop()
+					case round + 100:
+						p.Restart(t)
+					}
+				}
+				authorization := "Bearer " + tokens[r.IntN(len(tokens))]
+				method, path, content := http.MethodPost, "", []byte(nil)
+				if r.IntN(2) == 0 {
+					c := calls[r.IntN(len(calls))]
+					path = remote.Path + c.name
+					var err error
+					content, err = strictcbor.Marshal(sometimes(c.fields))
+					require.NoError(t, err)
+				} else {
+					operation := routes[r.IntN(len(routes))]
+					method, path, _ = strings.Cut(operation, " ")
+					name := names[len(names)-1-r.IntN(4)]
+					if r.IntN(4) == 0 {
+						name = names[r.IntN(len(names))]
+					}
+					if strings.HasSuffix(path, "/log") {
+						name = ended.ID // the log of another run goes on
+					}
+					if i := strings.Index(path, "{"); i >= 0 {
+						end := strings.Index(path, "}")
+						path = path[:i] + url.PathEscape(name) + path[end+1:]
+					}
+					path += queries[r.IntN(len(queries))]
+					if body := bodies[operation]; body != nil {
+						text, err := json.Marshal(body)
+						require.NoError(t, err)
+						var value any
+						require.NoError(t, json.Unmarshal(text, &value))
+						content, err = json.Marshal(sometimes(value))
+						require.NoError(t, err)
+					}
+				}
+				if len(content) > 0 && r.IntN(8) == 0 {
+					content[r.IntN(len(content))] ^= byte(1 << r.IntN(8))
+				}
+				status, answer := b.raw(authorization, method, path, string(content))
+				require.NotEqual(t, http.StatusInternalServerError, status, "%d: %s %s %.300q: %s", i, method, path, content, answer)
+				seen[status]++
+			}
+			t.Log(seen)
+			require.Positive(t, seen[http.StatusOK])
+			require.Equal(t, p != nil, seen[http.StatusServiceUnavailable] > 0)
+		})
 	}
 }
 
