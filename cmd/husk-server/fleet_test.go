@@ -8,8 +8,12 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,20 +25,69 @@ import (
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 	"github.com/husk-dev/husk/internal/workspace/bundle"
 )
 
 var (
 	fleetTime = flag.Duration("fleet", 10*time.Second, "how long TestFleet kills workers")
 	fleetSize = flag.Int("workers", 8, "how many workers TestFleet has")
+	fleetSlow = flag.Duration("slow", time.Second, "how long a creation takes at most in TestFleet")
 )
 
-// Workers that are killed all the time forget no object that they made, and make none twice without a report.
+// Workers that are killed all the time forget no object that they made, and make none twice without a report: those of one server that tries
+// runs again on its own, and those of two that stop, are killed, and hang, as their database is killed.
 func TestFleet(t *testing.T) {
-	s := begin(t, "--lease", "3s", "--retry-pending")
+	t.Run("SQLite", func(t *testing.T) { fleet(t, begin(t, "--lease", "3s", "--retry-pending"), nil) })
+	t.Run("PostgreSQL", func(t *testing.T) {
+		s, p, flags := newSite(t), postgrestest.Start(t), []string{"--lease", "3s"}
+		s.place = append(s.place, "--database", p.URL("postgres", 0))
+		b := &balancer{shown: map[int]int{}}
+		var serving []*exec.Cmd
+		for range 2 {
+			s.serve("127.0.0.1:0", flags...)
+			at, err := url.Parse(s.url)
+			require.NoError(t, err)
+			b.servers, serving = append(b.servers, at), append(serving, s.serving)
+		}
+		front := httptest.NewServer(b)
+		t.Cleanup(front.Close)
+		s.url = front.URL
+		fleet(t, s, func() (what string) {
+			i := mathrand.IntN(len(serving))
+			signal := syscall.SIGTERM
+			switch mathrand.IntN(5) {
+			case 0:
+				p.Stop()
+				p.Restart(t)
+				return "databases killed"
+			case 1:
+				require.NoError(t, serving[i].Process.Signal(syscall.SIGSTOP))
+				time.Sleep(time.Duration(mathrand.Int64N(int64(6 * time.Second))))
+				require.NoError(t, serving[i].Process.Signal(syscall.SIGCONT))
+				return "servers paused"
+			case 2:
+				signal = syscall.SIGKILL
+			}
+			require.NoError(t, serving[i].Process.Signal(signal))
+			_ = serving[i].Wait()
+			s.serve(b.servers[i].Host, flags...)
+			serving[i], s.url = s.serving, front.URL
+			return "servers restarted"
+		})
+	})
+}
+
+// fleet has workers of a site update stacks while they are killed, and disturb is called.
+func fleet(t *testing.T, s *site, disturb func() (what string)) {
 	admin := s.login("acme", "ann", "admin")
 	token := s.token("*", "fleet", "work")
 	c := newCloud(t)
+	c.hold = func(operation string) {
+		if operation == "create" {
+			time.Sleep(time.Duration(mathrand.Int64N(1+int64(*fleetSlow))))
+		}
+	}
 	client, err := runapi.NewClient(s.url, admin)
 	require.NoError(t, err)
 	backend, err := remote.Open(t.Context(), named.ByOperator(strings.Replace(s.url, "://", "://:"+admin+"@", 1), "the test"), t.TempDir())
@@ -67,6 +120,13 @@ func TestFleet(t *testing.T) {
 		return n.ID
 	}
 	var log sync.Map // of each run
+	var mu sync.Mutex
+	counts := map[string]int{}
+	count := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		counts[what]++
+	}
 	finish := func(id string) (last runapi.Run) {
 		var text strings.Builder
 		require.NoError(t, client.Follow(t.Context(), id, 0, func(l *runapi.Line, r *runapi.Run) (bool, error) {
@@ -75,10 +135,18 @@ func TestFleet(t *testing.T) {
 			}
 			if r != nil {
 				last = *r
+				if r.State == runapi.Attention { // a worker that comes back may hand in what it has made, and later a person decides
+					time.AfterFunc(10*time.Second, func() {
+						if _, err := client.CallFor(t.Context(), 0, http.MethodPost, "/v1/runs/"+id+"/retry?pending", nil, nil); err == nil {
+							count("decided by a person")
+						}
+					})
+				}
 			}
 			return r == nil || !r.State.IsFinal(), nil
 		}))
 		log.Store(id, text.String())
+		count(string(last.State))
 		return last
 	}
 
@@ -98,20 +166,22 @@ func TestFleet(t *testing.T) {
 			}
 		})
 	}
-	kills := 0
-	for stop.Err() == nil {
+	for ticks := 0; stop.Err() == nil; ticks++ {
+		if disturb != nil && ticks%3 == 2 {
+			count(disturb())
+		}
 		select {
 		case <-stop.Done():
 		case <-time.After(2 * time.Second):
 			name := fmt.Sprint("w", mathrand.IntN(*fleetSize))
 			if s.kill(name) {
-				kills++
+				count("workers killed")
 			}
 			s.worker(token, name, flags...)
 		}
 	}
 	asking.Wait()
-	require.Positive(t, kills)
+	require.Positive(t, counts["workers killed"])
 
 	// What each stack knows, once its last run has said what earlier ones left.
 	recorded, begun := map[string]bool{}, map[string]int{}
@@ -155,5 +225,5 @@ func TestFleet(t *testing.T) {
 	for id := range recorded {
 		require.Contains(t, c.objects, id, "an object is gone that a state has")
 	}
-	t.Logf("%d kills, %d objects made, %d there, %d of them reported as unsure", kills, c.made, len(c.objects), unsure)
+	t.Logf("%v; %d objects made, %d there, %d of them reported as unsure", counts, c.made, len(c.objects), unsure)
 }

@@ -33,7 +33,7 @@ var Checks = []Check{
 	{"the model of the engine, with other seeds each time", "hours of scenarios; it finds something once in thousands", "3,000 scenarios, the same each time"},
 	{"walks of the command over every backend, with other seeds each time", "hours of commands; it finds something once in thousands", "`TestWalk` as it is: 150 commands over files, the same each time, and 50 with full disks"},
 	{"race detector, for all packages", "compiles everything again, and runs it ten times slower", "the packages of `.ci/concurrent --most` and what runs at once in `host`, with `-short`"},
-	{"a fleet of workers that are killed all the time", "3 minutes with 20 workers", "`TestFleet` as it is: 10 seconds with 8 workers"},
+	{"a fleet of workers that are killed all the time", "3 minutes with 20 workers for each database", "`TestFleet` as it is: 10 seconds with 8 workers"},
 	{"fuzzing", "other inputs each time, minutes for each of about 100 targets", "the committed inputs, which are tests"},
 	{"static builds for other platforms", "compiles everything for each platform", "`.ci/platforms.go` type-checks `husk` for the same platforms"},
 	{"arm64, emulated, with a deployment", "an emulator compiles three providers", "`.ci/platforms.go` type-checks `husk` for arm64"},
