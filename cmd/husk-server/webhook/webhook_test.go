@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"crypto/hmac"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/ncruces/go-sqlite3/driver" // "sqlite3" of database/sql
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
@@ -54,8 +56,12 @@ type bench struct {
 	worker *runapi.Client
 	// cut has the next archive end early: with its connection, or as if it was whole.
 	cut atomic.Pointer[string]
+	// down has each archive be answered with 503.
+	down atomic.Bool
 	// statuses are the statuses that commits have.
 	statuses sync.Map
+	// database is the file of the server's.
+	database string
 }
 
 const brokenConnection, shortFile = "with its connection", "as a shorter file"
@@ -75,6 +81,7 @@ func open(t *testing.T, host, more string, o server.Options) *bench {
 	o.Webhooks, err = webhook.Load(filepath.Join(dir, "hooks.yaml"))
 	require.NoError(t, err)
 	o.Dir = filepath.Join(dir, "server")
+	b.database = filepath.Join(o.Dir, "server.db")
 	b.server, err = server.Open(t.Context(), o)
 	require.NoError(t, err)
 	h := httptest.NewServer(b.server)
@@ -121,6 +128,8 @@ func (b *bench) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, b.change)
 	case !strings.Contains(r.URL.String(), commit) && !strings.Contains(r.URL.String(), merge):
 		http.NotFound(w, r)
+	case b.down.Load():
+		http.Error(w, "later", http.StatusServiceUnavailable)
 	default:
 		var content bytes.Buffer
 		z := gzip.NewWriter(&content)
@@ -330,13 +339,26 @@ func TestArchivesThatEndEarly(t *testing.T) {
 	})
 }
 
-// A commit whose run is refused does not wait for it.
+// A commit whose run is refused does not wait for it, nor one whose files were not to be had for hours.
 func TestRunsThatAreRefused(t *testing.T) {
 	everywhere(t, func(t *testing.T, host string) {
+		failure := map[string]string{"github": "failure", "gitea": "failure", "gitlab": "failed"}[host]
 		b := open(t, host, "", server.Options{Quota: 1})
 		b.send("pull_request", "one", b.changed("opened", "ann", false, false))
 		b.told("/statuses/"+commit, `"pending"`)
-		b.told("/statuses/"+commit, map[string]string{"github": "failure", "gitea": "failure", "gitlab": "failed"}[host], "not run: the team acme keeps")
+		b.told("/statuses/"+commit, failure, "not run: the team acme keeps")
+
+		b = open(t, host, "", server.Options{})
+		b.down.Store(true)
+		b.send("pull_request", "one", b.changed("opened", "ann", false, false))
+		b.told("/statuses/"+commit, `"pending"`)
+		db, err := sql.Open("sqlite3", "file:"+filepath.ToSlash(b.database)+"?_pragma=busy_timeout(15000)")
+		require.NoError(t, err)
+		defer db.Close()
+		_, err = db.ExecContext(t.Context(), "UPDATE river_job SET max_attempts = attempt + 1 WHERE kind = 'husk_webhook'")
+		require.NoError(t, err)
+		b.told("/statuses/"+commit, `"pending"`)
+		b.told("/statuses/"+commit, failure, "not followed any more: the server's log says why")
 	})
 }
 
