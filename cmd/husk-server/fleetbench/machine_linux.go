@@ -9,13 +9,16 @@ import (
 	"time"
 )
 
-// processorTime returns the processor time of this process, without its children.
-func processorTime() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0
+// processorTime returns the processor time of this process, and of its children that have ended.
+func processorTime() (own, children time.Duration) {
+	of := func(who int) time.Duration {
+		var usage syscall.Rusage
+		if err := syscall.Getrusage(who, &usage); err != nil {
+			return 0
+		}
+		return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	return of(syscall.RUSAGE_SELF), of(syscall.RUSAGE_CHILDREN)
 }
 
 // watch looks at the memory of this process and all below it until the context is done. peak is the most memory, in bytes,

@@ -54,8 +54,8 @@ type fleet struct {
 type measured struct {
 	elapsed     time.Duration
 	waits, runs []time.Duration
-	// server is the processor's time of the server and of the loops of the workers, without the runs.
-	server time.Duration
+	// server is the processor's time of the server and of the loops of the workers, without the runs, and processes that of the runs.
+	server, processes time.Duration
 }
 
 func (f *fleet) run(ctx context.Context) (err error) {
@@ -108,8 +108,8 @@ func (f *fleet) run(ctx context.Context) (err error) {
 		return err
 	}
 	peak, watched := watch(stop)
-	fmt.Printf("%d stacks of %d resources, %d workers\n\n%-10s %12s %10s %10s %10s %10s %14s\n", f.stacks, f.resources, f.workers,
-		"", "runs/second", "wait p50", "wait p99", "run p50", "run p99", "server CPU/run")
+	fmt.Printf("%d stacks of %d resources, %d workers\n\n%-10s %12s %10s %10s %10s %10s %14s %14s\n", f.stacks, f.resources, f.workers,
+		"", "runs/second", "wait p50", "wait p99", "run p50", "run p99", "server CPU/run", "process CPU")
 	var last *measured
 	for _, name := range []string{"first up", "unchanged", "destroy"} {
 		operation := "up"
@@ -120,8 +120,8 @@ func (f *fleet) run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%-10s %12.1f %10v %10v %10v %10v %14v\n", name, float64(f.stacks)/m.elapsed.Seconds(), quantile(m.waits, .5), quantile(m.waits, .99),
-			quantile(m.runs, .5), quantile(m.runs, .99), (m.server / time.Duration(f.stacks)).Round(10*time.Microsecond))
+		fmt.Printf("%-10s %12.1f %10v %10v %10v %10v %14v %14v\n", name, float64(f.stacks)/m.elapsed.Seconds(), quantile(m.waits, .5), quantile(m.waits, .99),
+			quantile(m.runs, .5), quantile(m.runs, .99), (m.server / time.Duration(f.stacks)).Round(10*time.Microsecond), (m.processes / time.Duration(f.stacks)).Round(10*time.Microsecond))
 		if name == "unchanged" {
 			last = m
 		}
@@ -141,14 +141,15 @@ func (f *fleet) run(ctx context.Context) (err error) {
 // askCost returns the processor's time of a question for a run when there is none.
 func askCost(ctx context.Context, client *runapi.Client) (time.Duration, error) {
 	const asks = 500
-	began := processorTime()
+	began, _ := processorTime()
 	for i := range asks {
 		ask := runapi.Ask{Worker: "asking" + strconv.Itoa(i), Labels: map[string]string{runapi.EdgeLabel: strconv.Itoa(i)}, Slots: 1}
 		if some, err := client.Call(ctx, http.MethodPost, "/v1/work/next", ask, nil); err != nil || some {
 			return 0, fmt.Errorf("there is still a run for somebody: %w", err)
 		}
 	}
-	return (processorTime() - began) / asks, nil
+	end, _ := processorTime()
+	return (end - began) / asks, nil
 }
 
 // build builds husk and the module of the programs.
@@ -224,7 +225,8 @@ func (f *fleet) prepare(ctx context.Context, client *runapi.Client) (*bundle.Inf
 
 // pass queues a run of each stack, and waits for all.
 func (f *fleet) pass(ctx context.Context, client *runapi.Client, info *bundle.Info, stacks int, operation string) (*measured, error) {
-	began, processor := time.Now(), processorTime()
+	began := time.Now()
+	own, children := processorTime()
 	ids := make([]string, stacks)
 	for i := range ids {
 		ids[i] = rand.Text()
@@ -250,7 +252,8 @@ func (f *fleet) pass(ctx context.Context, client *runapi.Client, info *bundle.In
 		}
 		m.waits, m.runs = append(m.waits, run.Began.Sub(run.Made)), append(m.runs, run.Ended.Sub(run.Began))
 	}
-	m.elapsed, m.server = time.Since(began), processorTime()-processor
+	ownEnd, childrenEnd := processorTime()
+	m.elapsed, m.server, m.processes = time.Since(began), ownEnd-own, childrenEnd-children
 	slices.Sort(m.waits)
 	slices.Sort(m.runs)
 	return m, nil
