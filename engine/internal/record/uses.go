@@ -11,12 +11,12 @@ import (
 
 // moves returns the recorded resources to which a change gives another parent, with what it records in their place. An old copy
 // that goes leaves its place to the resource of its URN that stays.
-func (r *Recorder) moves(c Change) (moved []Replacement) {
+func (r *Recorder) moves(c Change) (moves []graph.Move) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	add := func(before, after *state.Resource) {
 		if before != nil && after != nil && before != after && before.Parent != after.Parent {
-			moved = append(moved, Replacement{before, after})
+			moves = append(moves, graph.Move{Before: before, After: after})
 		}
 	}
 	for _, pair := range c.Replaced {
@@ -29,7 +29,7 @@ func (r *Recorder) moves(c Change) (moved []Replacement) {
 		}
 		add(r.current[r.serials[res]], stays)
 	}
-	return moved
+	return moves
 }
 
 // keepingUses returns a change with what it has to keep: if it takes a part out of a component, recorded resources that use the part
@@ -37,20 +37,9 @@ func (r *Recorder) moves(c Change) (moved []Replacement) {
 // these resources reach the goals that the program has for them.
 func (r *Recorder) keepingUses(c Change) Change {
 	all := r.Resources()
-	var partings []*graph.Parting
-	for _, pair := range r.moves(c) {
-		if p := graph.NewParting(all, pair.Old, pair.New); p != nil {
-			partings = append(partings, p)
-		}
-	}
-	if len(partings) == 0 {
+	parting := graph.NewParting(all, r.moves(c))
+	if parting == nil {
 		return c
-	}
-	keep := func(res *state.Resource) *state.Resource {
-		for _, p := range partings {
-			res = p.Keep(res)
-		}
-		return res
 	}
 	own := make(map[state.Serial]bool)
 	r.mu.Lock()
@@ -61,42 +50,39 @@ func (r *Recorder) keepingUses(c Change) Change {
 		own[r.serials[res]] = true
 	}
 	for _, res := range all {
-		serial := r.serials[res]
-		if own[serial] || r.isGoal(res, serial) {
+		if own[r.serials[res]] || r.isGoal(res) {
 			continue
 		}
-		if n := keep(res); n != res {
+		if n := parting.Keep(res); n != res {
 			c.underneath = append(c.underneath, Replacement{res, n})
 		}
 	}
 	r.mu.Unlock()
-	c.rewritten = append(c.rewritten, r.rewriteUnfinished(keep)...)
+	c.rewritten = append(c.rewritten, r.rewriteUnfinished(parting.Keep)...)
 	return c
 }
 
-// isGoal reports whether what is recorded under a number is the goal that the program of this run has for it. The caller holds the
-// lock.
-func (r *Recorder) isGoal(res *state.Resource, serial state.Serial) bool {
+// isGoal reports whether a recorded resource is as the program of this run wants it. The caller holds the lock.
+func (r *Recorder) isGoal(recorded *state.Resource) bool {
+	serial, ok := r.serials[r.goal(recorded.URN)]
+	return ok && serial == r.serials[recorded]
+}
+
+func (r *Recorder) goal(u urn.URN) *state.Resource {
 	if r.Goal == nil {
-		return false
+		return nil
 	}
-	goal := r.Goal(res.URN)
-	recorded, ok := r.serials[goal]
-	return goal == res || ok && recorded == serial
+	return r.Goal(u)
 }
 
 // asOfNow returns what a step records, as it is to be recorded now: by the current names and, unless it is a goal, with what the
 // recorded resource has come to name under the step. The caller holds the lock.
 func (r *Recorder) asOfNow(pair Replacement, recorded *state.Resource) *state.Resource {
 	n := r.withNewNames(pair.New)
-	if recorded == nil || recorded == pair.Old || r.Goal != nil && r.Goal(pair.New.URN) == pair.New {
+	if recorded == nil || recorded == pair.Old || r.goal(pair.New.URN) == pair.New {
 		return n
 	}
-	known := r.withNewNames(pair.Old)
-	if slices.Equal(known.Dependencies, recorded.Dependencies) {
-		return n
-	}
-	m := *n
+	known, m := r.withNewNames(pair.Old), *n
 	m.Dependencies = withGained(n.Dependencies, known.Dependencies, recorded.Dependencies)
 	m.PropertyDependencies = maps.Clone(n.PropertyDependencies)
 	for key, urns := range m.PropertyDependencies {
@@ -105,7 +91,7 @@ func (r *Recorder) asOfNow(pair Replacement, recorded *state.Resource) *state.Re
 	return &m
 }
 
-// withGained returns urns with those that before lacks and after has.
+// withGained returns urns with the ones that after has and before lacks.
 func withGained(urns, before, after []urn.URN) []urn.URN {
 	out := slices.Clip(urns)
 	for _, u := range after {

@@ -247,6 +247,20 @@ func TestMove(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, urn.URN("urn:pulumi:prod::shop::pulumi:pulumi:Stack::shop-prod"), r.Parent)
 	})
+	t.Run("a part and what uses it by its component, which stays", func(t *testing.T) {
+		user := with(custom("acme:net:Vm", "vm", root), func(r *state.Resource) {
+			r.Dependencies, r.PropertyDependencies = []urn.URN{group.URN}, map[string][]urn.URN{"net": {group.URN}}
+		})
+		moved, err := edit.Move(shop(user), state.NewSnapshot(), dev, prod, []urn.URN{subnet.URN, user.URN})
+		require.NoError(t, err)
+		require.NoError(t, moved.Target.Verify())
+		r, err := edit.Find(moved.Target, in("prod", user.URN))
+		require.NoError(t, err)
+		part := []urn.URN{"urn:pulumi:prod::shop::acme:net:Subnet::subnet"}
+		require.Equal(t, part, r.Dependencies)
+		require.Equal(t, map[string][]urn.URN{"net": part}, r.PropertyDependencies)
+		require.Contains(t, moved.Broken, edit.Broken{From: r.URN, To: group.URN})
+	})
 	t.Run("to a stack that has the provider", func(t *testing.T) {
 		other := with(provider, func(r *state.Resource) { r.URN, r.ID = in("prod", provider.URN), "p2" })
 		moved, err := edit.Move(shop(), state.NewSnapshot(other), dev, prod, []urn.URN{vpc.URN})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/graph"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -71,7 +72,9 @@ type move struct {
 	// names and references are the new ones of the moving resources and their providers.
 	names      map[urn.URN]urn.URN
 	references map[string]string
-	moved      Moved
+	// parting takes parts out of components that stay; nil if there are none.
+	parting *graph.Parting
+	moved   Moved
 }
 
 // choose finds what moves: the resources, all below them, and old copies of either.
@@ -105,6 +108,18 @@ func (m *move) choose(urns []urn.URN) error {
 			m.going[serial] = r
 		}
 	}
+	var all []*state.Resource
+	for _, r := range m.source.Resources() {
+		all = append(all, r)
+	}
+	var moves []graph.Move
+	for _, r := range ordered(m.going) {
+		after := *r
+		if after.Parent = ""; !chosen[r.Parent] {
+			moves = append(moves, graph.Move{Before: r, After: &after})
+		}
+	}
+	m.parting = graph.NewParting(all, moves)
 	m.pending = make(map[state.OpID]state.PendingOperation)
 	for op, pending := range m.source.Operations() {
 		if r := pending.Resource; chosen[r.URN] || chosen[r.Parent] && !r.IsProvider() {
@@ -238,7 +253,12 @@ func (m *move) put() error {
 	return nil
 }
 
+// renamed returns a moving resource as the other stack has it. What it used through a component that stays, it names if that moves
+// as well.
 func (m *move) renamed(r *state.Resource, root urn.URN) *state.Resource {
+	if m.parting != nil {
+		r = m.parting.Keep(r)
+	}
 	moved := *renaming{urn: func(u urn.URN) urn.URN {
 		if named, ok := m.names[u]; ok {
 			return named

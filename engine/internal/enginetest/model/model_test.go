@@ -178,40 +178,42 @@ func (m *model) isRefused(err error) bool {
 // up previews, updates, and updates again. It reports whether the preview was refused; the
 // update is refused then as well.
 func (m *model) up(a act) (refused bool) {
-	program := a.Program.program()
-	before, ignored := m.export(), m.ignored(a.Program)
+	program, ignored := a.Program.program(), m.ignored(a.Program)
 	m.also(func(d *enginetest.Deployment) { d.DraftPlan = true })
-	recorded := m.Recorded()
-	result, err := m.Try(enginetest.Preview, enginetest.Pure{Program: program})
-	if m.isRefused(err) {
-		require.Equal(m.t, before, m.export(), "a preview changes nothing")
+	if _, err := m.update(program); m.isRefused(err) {
 		_, err = m.Try(enginetest.Up, program)
 		require.True(m.t, m.isRefused(err))
 		return true
 	}
-	plan, _ := m.Reread(result.Plan)
-	m.also(func(d *enginetest.Deployment) { d.Plan = plan })
-	planned := m.Steps()
-	require.Equal(m.t, before, m.export(), "a preview changes nothing")
-	_, err = m.Try(enginetest.Up, program)
-	require.NoError(m.t, err)
-	if result.Settled {
-		require.Equal(m.t, recorded, m.Recorded(), "an update after a settled preview writes nothing")
-	}
-	require.ElementsMatch(m.t, planned, m.Steps(), "a preview tells what is done")
 	m.requireIgnored(ignored)
 	m.Edit = func(d *enginetest.Deployment) { m.listening(d); d.Policies = a.policies(m.t) }
-	recorded = m.Recorded()
-	result, err = m.Try(enginetest.Preview, enginetest.Pure{Program: program})
-	require.NoError(m.t, err)
-	again, err := m.Try(enginetest.Up, program)
+	again, err := m.update(program)
 	require.NoError(m.t, err)
 	require.Zero(m.t, again.Changes.Total(), "a second update does nothing: %v", m.Steps())
-	if result.Settled {
-		require.Equal(m.t, recorded, m.Recorded(), "an update after a settled preview writes nothing")
-	}
 	m.requireUpgrade(a)
 	return false
+}
+
+// update previews an update and carries it out, by the plan if the preview drafts one. The error is the preview's.
+func (m *model) update(program enginetest.Program) (*engine.Result, error) {
+	before, recorded := m.export(), m.Recorded()
+	previewed, err := m.Try(enginetest.Preview, enginetest.Pure{Program: program})
+	require.Equal(m.t, before, m.export(), "a preview changes nothing")
+	if err != nil {
+		return nil, err
+	}
+	planned := m.Steps()
+	if previewed.Plan != nil {
+		plan, _ := m.Reread(previewed.Plan)
+		m.also(func(d *enginetest.Deployment) { d.Plan = plan })
+	}
+	result, err := m.Try(enginetest.Up, program)
+	require.NoError(m.t, err)
+	require.ElementsMatch(m.t, planned, m.Steps(), "a preview tells what is done")
+	if previewed.Settled {
+		require.Equal(m.t, recorded, m.Recorded(), "an update after a settled preview writes nothing")
+	}
+	return result, nil
 }
 
 // requireUpgrade requires that another version of the provider changes no resource by itself.
@@ -557,9 +559,11 @@ func (m *model) requireReached(program modelProgram) {
 // was cut off.
 func (m *model) finish() {
 	m.calm()
-	m.also(func(d *enginetest.Deployment) { d.IgnoreProtect = true })
+	m.also(func(d *enginetest.Deployment) { d.IgnoreProtect, d.Parallel = true, 1 }) // the order that nothing asks for is always the same
+	m.disorder = nil
 	m.Cloud.Hook = func(call string) error { m.watchOrder(modelProgram{})(call); return nil }
 	m.Destroy()
+	require.Empty(m.t, m.disorder)
 	require.Zero(m.t, m.Snapshot().Len())
 	m.requireKnown()
 }

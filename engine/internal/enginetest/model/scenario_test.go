@@ -472,13 +472,17 @@ func drawEdit(t *rapid.T, before modelProgram) modelProgram {
 		if r.Read != "" {
 			continue
 		}
-		if others := slices.DeleteFunc(slices.Clone(parents), func(p int) bool { return p == r.Parent }); len(others) > 0 && sometimes("moves", 6) {
+		odds := 6
+		if r.Parent > 0 && m.Resources[r.Parent-1].isComponent() {
+			odds = 2
+		}
+		if others := slices.DeleteFunc(slices.Clone(parents), func(p int) bool { return p == r.Parent }); len(others) > 0 && sometimes("moves", odds) {
 			r.Moved, r.Was, r.Parent = true, r.Parent, rapid.SampledFrom(others).Draw(t, "parent")
 		}
 		if r.isComponent() {
 			parents = append(parents, i+1)
 		}
-		if r.Type == enginetest.Single || sometimes("another key", 3) { // whose early deletion others have to go before
+		if r.Type == enginetest.Single && !r.Moved || sometimes("another key", 3) { // whose early deletion others have to go before
 			r.Key = rapid.IntRange(0, 2).Draw(t, "key")
 		}
 		if r.Parts > 0 && sometimes("other parts", 2) {
@@ -583,8 +587,11 @@ func drawScenario(t *rapid.T) scenario {
 			a.RunProgram = rapid.IntRange(0, 2).Draw(t, "run program") == 2
 		}
 		troubles := []int{0, 1, 2, 3, 4, 5}
-		if a.Do == "destroy" { // as each scenario ends without trouble
+		switch {
+		case a.Do == "destroy": // as each scenario ends without trouble
 			troubles = []int{0, 3, 4, 4, 4, 5}
+		case slices.ContainsFunc(a.Program.Resources, func(r modelResource) bool { return r.Moved }): // which is recorded before the rest is
+			troubles = []int{0, 3, 3, 4, 4, 5}
 		}
 		switch rapid.SampledFrom(troubles).Draw(t, "trouble") {
 		case 5:
