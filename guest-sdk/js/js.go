@@ -9,3 +9,13 @@ import _ "embed"
 //
 //go:embed runtime.js
 var Runtime string
+
+// Streams is a script that an engine runs after Runtime: streams of Node.js, requests by http and https, and forms.
+//
+//go:embed streams.js
+var Streams string
+
+// Intl is a script that an engine runs after Runtime: Intl in a small form, which QuickJS does not have.
+//
+//go:embed intl.js
+var Intl string

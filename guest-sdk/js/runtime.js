@@ -398,12 +398,15 @@ class Headers {
     entries() { return [...this.#list].sort((a, b) => a[0] < b[0] ? -1 : 1).values(); }
     [Symbol.iterator]() { return this.entries(); }
 }
+// bodies are what makes the bytes and the type of a body of another class, undefined if it does not know the class.
+const bodies = [];
 const body = (b, headers) => {
     if (b === undefined || b === null) return new Uint8Array(0);
     const type = t => { if (!headers.has("content-type")) headers.set("content-type", t); };
     if (b instanceof URLSearchParams) { type("application/x-www-form-urlencoded;charset=UTF-8"); return encodeUTF8(b.toString()); }
     if (b instanceof ArrayBuffer || ArrayBuffer.isView(b)) return bytesOf(b).slice();
-    if (typeof b === "object" && Object.prototype.toString.call(b) !== "[object String]" && b.toString === Object.prototype.toString) throw new TypeError("the body of a request is a string, bytes, or URLSearchParams in the sandbox of a provider");
+    for (const known of bodies) { const found = known(b); if (found) { if (found[1]) type(found[1]); return found[0]; } }
+    if (typeof b === "object" && Object.prototype.toString.call(b) !== "[object String]" && b.toString === Object.prototype.toString) throw new TypeError("the body of a request is a string, bytes, URLSearchParams, FormData, or a Blob in the sandbox of a provider");
     type("text/plain;charset=UTF-8");
     return encodeUTF8(b);
 };
@@ -442,15 +445,20 @@ class Response extends Body {
     clone() { return new Response(Body.content(this), this); }
     static json(v, init = {}) { const r = new Response(JSON.stringify(v), init); r.headers.set("content-type", "application/json"); return r; }
 }
+// exchange sends a request whose body is bytes, and returns the answer, with its body as bytes, or the error.
+const exchange = r => {
+    const a = JSON.parse(ask("fetch", JSON.stringify({ ...r, body: toBase64(r.body) })));
+    return a.error || a.timedOut ? a : { ...a, body: fromBase64(a.body) };
+};
 define("fetch", async (input, init) => {
     const r = new Request(input, init);
     await undefined;
     r.signal.throwIfAborted();
     const left = r.signal[deadline] === undefined ? 0 : Math.max(1, r.signal[deadline] - Date.now());
-    const a = JSON.parse(ask("fetch", JSON.stringify({ url: r.url, method: r.method, redirect: r.redirect, timeout: left, headers: [...r.headers], body: toBase64(Body.content(r)) })));
+    const a = exchange({ url: r.url, method: r.method, redirect: r.redirect, timeout: left, headers: [...r.headers], body: Body.content(r) });
     if (a.timedOut) throw new DOMException("The operation was aborted due to timeout", "TimeoutError");
     if (a.error) { const e = new TypeError("fetch failed: " + a.error); e.cause = Object.assign(new Error(a.error), a.details); throw e; }
-    return new Response(fromBase64(a.body), a);
+    return new Response(a.body, a);
 });
 for (const [name, v] of Object.entries({ Event, EventTarget, DOMException, AbortSignal, AbortController, Headers, Request, Response })) define(name, v);
 
@@ -499,24 +507,39 @@ define("crypto", { getRandomValues, randomUUID, subtle });
 
 // The modules of Node.js
 
-class EventEmitter {
-    on(type, f) { ((this._events ||= {})[type] ||= []).push(f); return this; }
-    addListener(type, f) { return this.on(type, f); }
-    once(type, f) { const g = (...args) => { this.off(type, g); f.apply(this, args); }; g.listener = f; return this.on(type, g); }
-    off(type, f) { const l = this._events && this._events[type]; if (l) this._events[type] = l.filter(g => g !== f && g.listener !== f); return this; }
-    removeListener(type, f) { return this.off(type, f); }
-    removeAllListeners(type) { if (type === undefined) this._events = {}; else if (this._events) delete this._events[type]; return this; }
-    listeners(type) { return (this._events && this._events[type] || []).map(f => f.listener || f); }
-    listenerCount(type) { return this.listeners(type).length; }
-    setMaxListeners() { return this; }
+// EventEmitter can be called without new, on an object that inherits from its prototype.
+function EventEmitter() {}
+Object.assign(EventEmitter.prototype, {
+    on(type, f) { ((this._events ||= {})[type] ||= []).push(f); return this; },
+    addListener(type, f) { return this.on(type, f); },
+    prependListener(type, f) { ((this._events ||= {})[type] ||= []).unshift(f); return this; },
+    once(type, f) { const g = (...args) => { this.off(type, g); return f.apply(this, args); }; g.listener = f; return this.on(type, g); },
+    prependOnceListener(type, f) { this.once(type, f); this._events[type].unshift(this._events[type].pop()); return this; },
+    off(type, f) { const l = this._events && this._events[type], at = l ? l.findLastIndex(g => g === f || g.listener === f) : -1; if (at >= 0) this._events[type] = l.toSpliced(at, 1); return this; },
+    removeListener(type, f) { return this.off(type, f); },
+    removeAllListeners(type) { if (type === undefined) this._events = {}; else if (this._events) delete this._events[type]; return this; },
+    listeners(type) { return this.rawListeners(type).map(f => f.listener || f); },
+    rawListeners(type) { return [...this._events && this._events[type] || []]; },
+    listenerCount(type) { return this.rawListeners(type).length; },
+    eventNames() { return Reflect.ownKeys(this._events || {}).filter(type => this._events[type].length); },
+    setMaxListeners() { return this; },
+    getMaxListeners() { return 10; },
     emit(type, ...args) {
-        const l = this._events && this._events[type] || [];
+        const l = this.rawListeners(type);
         if (!l.length && type === "error") throw args[0] instanceof Error ? args[0] : new Error("Unhandled error. (" + inspect(args[0]) + ")");
-        for (const f of [...l]) f.apply(this, args);
+        for (const f of l) f.apply(this, args);
         return l.length > 0;
-    }
-}
-EventEmitter.EventEmitter = EventEmitter;
+    },
+});
+for (const name of Object.keys(EventEmitter.prototype)) Object.defineProperty(EventEmitter.prototype, name, { enumerable: false });
+Object.assign(EventEmitter, {
+    EventEmitter, defaultMaxListeners: 10, setMaxListeners() {}, errorMonitor: Symbol("events.errorMonitor"), captureRejectionSymbol: Symbol.for("nodejs.rejection"),
+    once: (from, type) => new Promise((resolve, reject) => {
+        const failed = e => { from.off(type, done); reject(e); }, done = (...args) => { from.off("error", failed); resolve(args); };
+        from.once(type, done);
+        if (type !== "error") from.once("error", failed);
+    }),
+});
 
 const equal = (a, b, strict, seen = []) => {
     if (strict ? Object.is(a, b) : a == b || a !== a && b !== b) return true;
@@ -584,13 +607,19 @@ path.posix = path;
 class Hash {
     #algorithm; #key; #parts = []; #done = false;
     constructor(algorithm, key) { this.#algorithm = algorithm; this.#key = key; digest(algorithm, new Uint8Array(0), key); }
+    copy() { const h = new Hash(this.#algorithm, this.#key); h.#parts = [...this.#parts]; h.#done = this.#done; return h; }
     update(data, e) { if (this.#done) throw new Error("Digest already called"); this.#parts.push(typeof data === "string" ? encoding(e)[0](data) : bytesOf(data).slice()); return this; }
     digest(e) { if (this.#done) throw new Error("Digest already called"); this.#done = true; const sum = digest(this.#algorithm, Buffer.concat(this.#parts), this.#key); return e && e !== "buffer" ? sum.toString(e) : sum; }
 }
+const promisify = f => f[promisify.custom] || function (...args) { return new Promise((resolve, reject) => f.call(this, ...args, (e, v) => e ? reject(e) : resolve(v))); };
+promisify.custom = Symbol.for("nodejs.util.promisify.custom");
+const types = Object.fromEntries([["Promise", Promise], ["Date", Date], ["RegExp", RegExp], ["NativeError", Error], ["Map", Map], ["Set", Set], ["WeakMap", WeakMap], ["WeakSet", WeakSet], ["ArrayBuffer", ArrayBuffer], ["AnyArrayBuffer", ArrayBuffer], ["DataView", DataView], ["Uint8Array", Uint8Array]].map(([name, c]) => ["is" + name, v => v instanceof c]));
+Object.assign(types, { isTypedArray: v => ArrayBuffer.isView(v) && !(v instanceof DataView), isArrayBufferView: ArrayBuffer.isView, isProxy: () => false, isSharedArrayBuffer: () => false, isBoxedPrimitive: v => v instanceof Number || v instanceof String || v instanceof Boolean,
+    isAsyncFunction: f => Object.prototype.toString.call(f) === "[object AsyncFunction]", isGeneratorFunction: f => Object.prototype.toString.call(f) === "[object GeneratorFunction]" });
 const missing = (module, names) => Object.fromEntries(names.map(name => [name, () => { throw new Error(`${module}.${name} does not work in the sandbox of a provider`); }]));
 const modules = {
     assert, "assert/strict": assert.strict, path, "path/posix": path, events: EventEmitter,
-    buffer: { Buffer, atob: globalThis.atob, btoa: globalThis.btoa },
+    buffer: { Buffer, atob: globalThis.atob, btoa: globalThis.btoa, kMaxLength: 2 ** 31 - 1, constants: { MAX_LENGTH: 2 ** 31 - 1, MAX_STRING_LENGTH: 2 ** 29 - 24 } },
     console, process: undefined,
     crypto: {
         ...missing("crypto", ["createCipheriv", "createDecipheriv", "createSign", "createVerify", "generateKeyPair", "generateKeyPairSync", "pbkdf2", "pbkdf2Sync", "scrypt", "scryptSync", "createPrivateKey", "createPublicKey"]),
@@ -608,19 +637,33 @@ const modules = {
     },
     timers: { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate },
     "timers/promises": { setTimeout: (ms, v) => new Promise(r => setTimeout(r, ms, v)), setImmediate: v => new Promise(r => setImmediate(r, v)) },
-    url: { URL, URLSearchParams, fileURLToPath: u => decodeURIComponent(new URL(u).pathname), pathToFileURL: p => new URL("file://" + encodeURI(path.resolve(p))), format: u => typeof u === "string" ? u : u.href,
-        parse: (text, query) => { const u = new URL(text), search = u.search || null; return { href: u.href, protocol: u.protocol, auth: u.username ? u.username + (u.password && ":" + u.password) : null, host: u.host, port: u.port || null, hostname: u.hostname, pathname: u.pathname, path: u.pathname + (search || ""), search, query: query ? Object.fromEntries(u.searchParams) : search && search.slice(1), hash: u.hash || null }; } },
+    url: { URL, URLSearchParams, fileURLToPath: u => decodeURIComponent(new URL(u).pathname), pathToFileURL: p => new URL("file://" + encodeURI(path.resolve(p))), resolve: (from, to) => new URL(to, from).href, domainToASCII: s => s, domainToUnicode: s => s,
+        urlToHttpOptions: u => ({ protocol: u.protocol, hostname: u.hostname.replace(/^\[|\]$/g, ""), port: u.port, path: u.pathname + u.search, pathname: u.pathname, search: u.search, hash: u.hash, href: u.href, ...(u.username && { auth: decodeURIComponent(u.username) + ":" + decodeURIComponent(u.password) }) }),
+        format: u => {
+            if (typeof u === "string" || u instanceof URL) return String(u);
+            const search = u.search || (u.query && Object.keys(u.query).length ? "?" + (typeof u.query === "string" ? u.query : modules.querystring.stringify(u.query)) : ""), host = u.host || (u.hostname ? u.hostname + (u.port ? ":" + u.port : "") : "");
+            return (u.protocol ? u.protocol.replace(/:?$/, ":") : "") + (u.slashes || host ? "//" : "") + (u.auth ? u.auth + "@" : "") + host + (u.pathname || "") + search.replace(/^(?=[^?])/, "?") + (u.hash || "");
+        },
+        parse: (text, query) => {
+            if (!/^[a-z][a-z\d+.-]*:/i.test(text)) {
+                const [, pathname, search, hash] = /^([^?#]*)(\?[^#]*)?(#.*)?$/.exec(text);
+                return { protocol: null, slashes: null, auth: null, host: null, port: null, hostname: null, pathname: pathname || null, search: search || null, query: query ? modules.querystring.parse((search || "").slice(1)) : search ? search.slice(1) : null, hash: hash || null, path: pathname + (search || "") || null, href: text };
+            }
+            const u = new URL(text), search = u.search || null; return { href: u.href, protocol: u.protocol, slashes: true, auth: u.username ? u.username + (u.password && ":" + u.password) : null, host: u.host, port: u.port || null, hostname: u.hostname, pathname: u.pathname, path: u.pathname + (search || ""), search, query: query ? Object.fromEntries(u.searchParams) : search && search.slice(1), hash: u.hash || null }; } },
     querystring: { parse: s => { const o = {}; for (const [k, v] of new URLSearchParams(s)) o[k] = k in o ? [].concat(o[k], v) : v; return o; }, stringify: o => { const p = new URLSearchParams(); for (const [k, v] of Object.entries(o)) for (const x of [].concat(v)) p.append(k, x); return p.toString(); }, escape: encodeURIComponent, unescape: decodeURIComponent },
     util: {
         inspect: (v, o = {}) => inspect(v, o && o.depth === null ? Infinity : o && o.depth !== undefined ? o.depth : 2, typeof v === "string" ? [{}] : []), format, TextEncoder, TextDecoder, isDeepStrictEqual: (a, b) => equal(a, b, true),
-        promisify: f => (...args) => new Promise((resolve, reject) => f(...args, (e, v) => e ? reject(e) : resolve(v))),
+        promisify,
         callbackify: f => (...args) => { const done = args.pop(); f(...args).then(v => setImmediate(done, null, v), e => setImmediate(done, e)); },
         inherits: (c, s) => { Object.defineProperty(c, "super_", { value: s, writable: true, configurable: true }); Object.setPrototypeOf(c.prototype, s.prototype); }, deprecate: f => f, debuglog: () => () => {},
-        types: { isPromise: v => v instanceof Promise, isDate: v => v instanceof Date, isRegExp: v => v instanceof RegExp, isNativeError: v => v instanceof Error, isMap: v => v instanceof Map, isSet: v => v instanceof Set },
+        types, isArray: Array.isArray, stripVTControlCharacters: s => s.replace(/\x1b\[[\d;]*[A-Za-z]/g, ""),
     },
-    os: { EOL: "\n", platform: () => "linux", type: () => "Linux", arch: () => "wasm32", hostname: () => "sandbox", tmpdir: () => "/tmp", homedir: () => "/", cpus: () => [] },
+    "util/types": types,
+    os: { EOL: "\n", release: () => "", totalmem: () => 0, freemem: () => 0, loadavg: () => [0, 0, 0], networkInterfaces: () => ({}), userInfo: () => ({ username: "", uid: -1, gid: -1, shell: null, homedir: "/" }), endianness: () => "LE", uptime: () => 0, constants: { signals: {}, errno: {} }, platform: () => "linux", type: () => "Linux", arch: () => "wasm32", hostname: () => "sandbox", tmpdir: () => "/tmp", homedir: () => "/", cpus: () => [] },
 };
+modules.util.inspect.custom = Symbol.for("nodejs.util.inspect.custom");
 const process = Object.assign(new EventEmitter(), {
+    [Symbol.toStringTag]: "process", release: { name: "node" }, features: {}, config: { variables: {} }, execPath: "node", title: "node", umask: () => 0o22,
     env: {}, argv: ["node"], argv0: "node", execArgv: [], pid: 1, platform: "linux", arch: "wasm32", version: "v20.0.0", versions: { node: "20.0.0" }, exitCode: undefined,
     cwd: () => "/", nextTick: (f, ...args) => { Promise.resolve().then(() => f(...args)).catch(uncaught); }, uptime: () => Date.now() / 1000,
     hrtime: Object.assign(last => { const ms = Date.now(), t = [Math.floor(ms / 1000), ms % 1000 * 1e6]; return last ? [t[0] - last[0] - (t[1] < last[1] ? 1 : 0), (t[1] - last[1] + 1e9) % 1e9] : t; }, { bigint: () => BigInt(Date.now()) * 1000000n }),
@@ -628,7 +671,6 @@ const process = Object.assign(new EventEmitter(), {
     exit: code => { throw new Error(`the provider called process.exit(${code === undefined ? "" : code}), which would end the provider: throw an error, or return`); },
     emitWarning: w => { ask("warning", String(w)); }, memoryUsage: () => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0 }),
 });
-process.exit.bind(process);
 modules.process = process;
 define("process", process);
 
@@ -638,7 +680,7 @@ define("process", process);
 const unhandled = new Map();
 define("__unhandled", (promise, reason, handled) => { if (handled) unhandled.delete(promise); else unhandled.set(promise, reason); });
 const runtime = {
-    ask, inspect, modules, require: undefined,
+    ask, inspect, modules, exchange, bodies, encodings, nextTick: process.nextTick, encode: { toBase64, fromBase64, toHex, fromHex, bytesOf },
     // uncaught is called with errors that nothing catches.
     uncaught: e => { throw e; },
     begin(env) { timers.clear(); unhandled.clear(); process.env = env; },

@@ -1,6 +1,8 @@
 // Begins a provider in a module: the file "main" has it as its default export.
 import { about, call as ask, engine, log } from "./host.js";
 import "./runtime.js";
+import "./streams.js";
+import "./intl.js";
 import { __use, HuskError } from "@husk/provider";
 import { answer, errorOf, Server } from "./server.js";
 import { tagged, untagged } from "./values.js";
@@ -9,7 +11,7 @@ const runtime = globalThis.__runtime;
 delete globalThis.__runtime;
 
 const advice = {
-    child_process: "a sandboxed provider starts no processes", http: "use fetch, and grant the provider http", https: "use fetch, and grant the provider http", http2: "use fetch, and grant the provider http",
+    child_process: "a sandboxed provider starts no processes", http2: "use fetch, and grant the provider http",
     net: "use fetch, and grant the provider http", tls: "use fetch, and grant the provider http", fs: "import the text into the bundle, or take it as an asset", "fs/promises": "import the text into the bundle, or take it as an asset",
 };
 const builtin = name => { const m = runtime.modules[name.replace(/^node:/, "")]; return m && { module: m, names: Object.keys(m).filter(k => /^[A-Za-z_$][\w$]*$/.test(k) && k !== "default") }; };

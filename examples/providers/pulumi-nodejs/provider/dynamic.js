@@ -6,13 +6,6 @@ delete globalThis.__runtime;
 const { ask, inspect, modules } = runtime;
 const define = (name, value) => Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
 
-const builtins = new Set(["async_hooks", "child_process", "cluster", "constants", "dgram", "diagnostics_channel", "dns", "domain", "fs", "fs/promises", "http", "http2", "https", "inspector", "module", "net", "perf_hooks", "punycode", "readline", "repl", "stream", "string_decoder", "sys", "test", "tls", "tty", "v8", "vm", "wasi", "worker_threads", "zlib"]);
-const advice = {
-    child_process: "a sandboxed provider starts no processes; do this outside the program, or use a provider made for it",
-    http: "use fetch, and grant the provider http", https: "use fetch, and grant the provider http", http2: "use fetch, and grant the provider http",
-    net: "a provider reaches other machines with fetch only", tls: "a provider reaches other machines with fetch only",
-    fs: "read the file in the program, outside the functions of the dynamic provider, and use its text in them", "fs/promises": "read the file in the program, outside the functions of the dynamic provider, and use its text in them",
-};
 // What functions may use of Pulumi's SDK: the log, the configuration, and outputs, which are known here.
 const current = { config: {}, project: "" };
 class Output {
@@ -59,20 +52,28 @@ const sdk = new Proxy({
 }, inProgram);
 Object.assign(modules, { "@pulumi/pulumi": sdk, "@pulumi/pulumi/index.js": sdk, "@pulumi/pulumi/log": log, "@pulumi/pulumi/log/index.js": log, "@pulumi/pulumi/config": { Config }, "@pulumi/pulumi/output": { Output, output, concat, all: output } });
 
-const require = name => {
-    const plain = String(name).replace(/^node:/, "");
-    if (Object.prototype.hasOwnProperty.call(modules, plain)) return modules[plain];
-    let why;
-    // A function of the SDK that is a part of the closure needs other files of it. It may never be called.
-    if (plain.startsWith("@pulumi/pulumi/")) return new Proxy({}, inProgram);
-    if (builtins.has(plain)) why = `the closure of the dynamic provider needs the module ${name} of Node.js, which does not work in the sandbox: ${advice[plain] || "do this in the program, outside the functions of the dynamic provider"}`;
-    else if (/\.node$/.test(plain)) why = `the closure of the dynamic provider needs the native module ${name}, which cannot run in the sandbox: use one in JavaScript, or a provider made for it`;
-    else if (/^[./]/.test(plain)) why = `the closure of the dynamic provider needs the file ${name} at run time, which the sandbox does not have: import it at the top of the program, so that its functions become part of the closure`;
-    else why = `the closure of the dynamic provider needs the package ${name}, whose files are not in the sandbox: copy what is needed of it into a module of the program (functions of the program's own files become part of the closure), or use a provider made for it`;
-    const e = new Error(why);
-    e.code = "MODULE_NOT_FOUND";
-    throw e;
+const { find, load: loadFile, withImports } = runtime.packages;
+// requireFor returns the function require of the files in a directory.
+const requireFor = dir => {
+    const require = name => {
+        const plain = String(name).replace(/^node:/, "");
+        if (Object.prototype.hasOwnProperty.call(modules, plain)) return modules[plain];
+        // A function of the SDK that is a part of the closure needs other files of it. It may never be called.
+        if (plain.startsWith("@pulumi/pulumi/")) return new Proxy({}, inProgram);
+        const file = find(plain, dir);
+        if (file) return loadFile(file, requireFor);
+        let why;
+        if (/\.node$/.test(plain)) why = `the closure of the dynamic provider needs the native module ${name}, which cannot run in the sandbox: use one in JavaScript, or a provider made for it`;
+        else if (/^[./]/.test(plain)) why = `the closure of the dynamic provider needs the file ${name} at run time, which the sandbox does not have: import it at the top of the program, so that its functions become part of the closure`;
+        else why = `the closure of the dynamic provider needs the package ${name}, whose files are not in the sandbox: grant the provider pulumi-nodejs the directory that npm install has made, fs: [node_modules], or copy what is needed of the package into a module of the program (functions of the program's own files become part of the closure)`;
+        throw Object.assign(new Error(why), { code: "MODULE_NOT_FOUND" });
+    };
+    require.resolve = name => find(String(name), dir) || String(name);
+    require.cache = {};
+    return require;
 };
+runtime.requireFor = requireFor;
+const require = requireFor(".");
 
 // Calls
 
@@ -119,7 +120,7 @@ const load = async (props, request) => {
     let p = providers.get(code);
     if (!p) {
         const module = { exports: {} };
-        new Function("exports", "require", "module", "__filename", "__dirname", code + "\n//# sourceURL=provider.js")(module.exports, require, module, "/provider.js", "/");
+        new Function("exports", "require", "module", "__filename", "__dirname", withImports(code) + "\n//# sourceURL=provider.js")(module.exports, require, module, "/provider.js", "/");
         if (typeof module.exports.handler !== "function") throw new Error("the property __provider is not a function that Pulumi's SDK for Node.js serialized: it exports no handler");
         p = module.exports.handler();
         if (typeof p !== "object" || p === null) throw new Error("the serialized dynamic provider is no object");

@@ -30,6 +30,9 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/js"
 )
 
+//go:embed node.js
+var node string
+
 //go:embed dynamic.js
 var dynamic string
 
@@ -75,7 +78,7 @@ func newRunner() (*runner, error) {
 		return nil, err
 	}
 	r.js = engine
-	for _, script := range [...]struct{ name, text string }{{"runtime.js", js.Runtime}, {"dynamic.js", dynamic}} {
+	for _, script := range [...]struct{ name, text string }{{"runtime.js", js.Runtime}, {"streams.js", js.Streams}, {"intl.js", js.Intl}, {"node.js", node}, {"dynamic.js", dynamic}} {
 		if _, err := engine.Evaluate(script.text, script.name); err != nil {
 			return nil, fmt.Errorf("the runtime of dynamic providers has not started: %w", err)
 		}
@@ -215,6 +218,12 @@ func (r *runner) host(name, argument string) string {
 		return answer(parse(argument))
 	case "fetch":
 		return answer(fetch(r.ctx, argument))
+	case "fs":
+		return answer(files(argument))
+	case "zlib":
+		return answer(compress(argument))
+	case "crypto":
+		return answer(ciphers(argument))
 	}
 	return ""
 }
@@ -225,6 +234,9 @@ func answer(v map[string]any, err error) string {
 		v = map[string]any{"error": err.Error()}
 		if errors.Is(err, context.DeadlineExceeded) {
 			v["timedOut"] = true
+		}
+		if e, ok := errors.AsType[*errno](err); ok {
+			v["code"] = e.code
 		}
 	}
 	text, err := json.Marshal(v)

@@ -122,7 +122,6 @@ func TestFailures(t *testing.T) {
 		"unhandled":      "nothing in the dynamic provider catches: nobody cares",
 		"inTimer":        "nothing in the dynamic provider catches: in a timer",
 		"child":          "needs the module child_process of Node.js, which does not work in the sandbox: a sandboxed provider starts no processes",
-		"files":          "needs the module node:fs of Node.js",
 		"native":         "needs the native module thing.node",
 		"unknownPackage": "needs the package left-pad, whose files are not in the sandbox",
 		"func":           "returned a function as outs.f",

@@ -260,3 +260,72 @@ Thing(Provider(), "r", {})
 	require.Error(t, err)
 	require.Contains(t, p.text.String(), "a dynamic resource of Pulumi's SDK for Python, and husk does not run these")
 }
+
+// What people's dynamic providers use, in one program: a package of npm, modules of Node.js, files, import(), and a service that wants a
+// signature. What connects by itself is refused by a sentence.
+func TestDynamicResourcesOfPublishedKinds(t *testing.T) {
+	service := &things{}
+	server := httptest.NewServer(service)
+	defer server.Close()
+	program := func(more string) string {
+		return `
+const crypto = require('crypto');
+const http = require('http');
+class Signed {
+	constructor(key) { this.key = key; }
+	async create(inputs) {
+		const { shout } = require('shouting');
+		const { gzipSync, gunzipSync } = await import('node:zlib');
+		const text = require('fs').readFileSync(inputs.file, 'utf8');
+		pulumi.log.info('signs ' + inputs.file);
+		const body = shout(gunzipSync(gzipSync(text)).toString());
+		const answer = await new Promise((resolve, reject) => {
+			const r = http.request(inputs.url, {method: 'POST', headers: {Authorization: crypto.createHmac('sha256', this.key).update(body).digest('hex').slice(0, 8)}}, res => {
+				let s = '';
+				res.on('data', c => s += c).on('end', () => resolve(JSON.parse(s)));
+			});
+			r.on('error', reject);
+			r.end(body);
+		});
+		` + more + `
+		return {id: answer.id, outs: {...inputs, body, when: new Date(0).toLocaleDateString('en-US', {timeZone: 'UTC'})}};
+	}
+}
+class Thing extends pulumi.dynamic.Resource {
+	constructor(name, props) { super(new Signed('key'), name, {body: undefined, when: undefined, ...props}); }
+}
+const thing = new Thing('thing', {file: 'texts/a.txt', url: '` + server.URL + `/things'});
+exports.body = thing.body;
+exports.when = thing.when;
+`
+	}
+	p := newDynamic(t, server.URL, program(""))
+	t.Setenv("NODE_PATH", filepath.Join(p.dir, "packages"))
+	for name, text := range map[string]string{
+		"packages/shouting/package.json": `{"name": "shouting", "exports": {"require": "./main.cjs", "default": "./main.mjs"}}`,
+		"packages/shouting/main.cjs":     "exports.shout = s => s.toUpperCase() + require('./mark');",
+		"packages/shouting/mark.js":      "module.exports = '!';",
+		"texts/a.txt":                    "a text",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(p.dir, name)), 0o755))
+		p.write(name, text)
+	}
+	text, err := os.ReadFile(filepath.Join(p.dir, "Pulumi.yaml"))
+	require.NoError(t, err)
+
+	_, err = p.run(engine.Up{})
+	require.Error(t, err)
+	require.Contains(t, p.text.String(), "needs the package shouting, whose files are not in the sandbox: grant the provider pulumi-nodejs the directory")
+
+	p.write("Pulumi.yaml", string(text)+"        fs: ["+filepath.Join(p.dir, "packages")+", texts]\n        env: [NODE_PATH]\n")
+	require.Equal(t, 1, p.up().Create, p.text.String())
+	require.Contains(t, p.text.String(), "signs texts/a.txt")
+	require.Equal(t, "A TEXT!", p.output("body"))
+	require.Equal(t, "1/1/1970", p.output("when"))
+	require.Equal(t, []string{"POST /things 51caf2f8 A TEXT!"}, service.asked)
+
+	p.program(strings.ReplaceAll(program("await new Promise((_, failed) => require('net').connect(5432, 'db').on('error', failed));"), "'thing', {", "'other', {"))
+	_, err = p.run(engine.Up{})
+	require.Error(t, err)
+	require.Contains(t, p.text.String(), "needs the module net of Node.js, which does not work in the sandbox: a provider reaches other machines over HTTP only")
+}
