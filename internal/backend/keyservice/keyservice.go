@@ -47,6 +47,10 @@ var keyPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // Open returns the service of a URL: hashivault://KEY, with ?engine=PATH unless that is transit, or command://KEY.
 func Open(text string) (secrets.KeyService, error) {
 	u, err := url.Parse(text)
+	if err == nil && u.Scheme != vaultScheme && u.Scheme != commandScheme && u.Scheme != "" {
+		return nil, fmt.Errorf("husk knows the key services %s://KEY, of HashiCorp Vault, and %s://KEY, a command of yours in %s, which may ask %s",
+			vaultScheme, commandScheme, CommandVariable, u.Scheme)
+	}
 	if err != nil || !keyPattern.MatchString(u.Host) || u.Path != "" || u.User != nil {
 		return nil, errors.New("a key service is written as hashivault://KEY or command://KEY")
 	}
@@ -58,10 +62,10 @@ func Open(text string) (secrets.KeyService, error) {
 		return nil, errors.New("the only parameter of a key service is engine, as in hashivault://KEY?engine=transit")
 	case u.Scheme == vaultScheme:
 		return openVault(u.Host, engine)
-	case u.Scheme == commandScheme && engine == "":
-		return openCommand(u.Host)
+	case engine != "":
+		return nil, errors.New("the key service command://KEY has no parameters")
 	}
-	return nil, fmt.Errorf("husk knows the key services %s://KEY, of HashiCorp Vault, and %s://KEY, a command of yours in %s", vaultScheme, commandScheme, CommandVariable)
+	return openCommand(u.Host)
 }
 
 // vault is the transit engine of a Vault server.

@@ -114,15 +114,17 @@ func TestCommand(t *testing.T) {
 
 func TestURLs(t *testing.T) {
 	for url, want := range map[string]string{
-		"team":                           "hashivault://KEY or command://KEY",
-		"hashivault://":                  "hashivault://KEY or command://KEY",
-		"hashivault://a b":               "hashivault://KEY or command://KEY",
-		"hashivault://../x":              "hashivault://KEY or command://KEY",
-		"hashivault://-x":                "hashivault://KEY or command://KEY",
-		"hashivault://team/more":         "hashivault://KEY or command://KEY",
-		"hashivault://team?region=x":     "only parameter",
-		"hashivault://team?engine=../..": `without a ".." in it`,
-		"awskms://team":                  "husk knows the key services",
+		"team":                                    "hashivault://KEY or command://KEY",
+		"hashivault://":                           "hashivault://KEY or command://KEY",
+		"hashivault://a b":                        "hashivault://KEY or command://KEY",
+		"hashivault://../x":                       "hashivault://KEY or command://KEY",
+		"hashivault://-x":                         "hashivault://KEY or command://KEY",
+		"hashivault://team/more":                  "hashivault://KEY or command://KEY",
+		"hashivault://team?region=x":              "only parameter",
+		"hashivault://team?engine=../..":          `without a ".." in it`,
+		"awskms://team?region=us-west-2":          "husk knows the key services hashivault://KEY, of HashiCorp Vault, and command://KEY, a command of yours in HUSK_KEY_COMMAND, which may ask awskms",
+		"azurekeyvault://vault.example/keys/team": "which may ask azurekeyvault",
+		"command://team?engine=transit":           "has no parameters",
 	} {
 		_, err := keyservice.Open(url)
 		require.ErrorContains(t, err, want, url)

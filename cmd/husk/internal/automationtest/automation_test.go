@@ -58,7 +58,7 @@ outputs: {size: "${box.size}"}
 func lives(t *testing.T, dir string, environment []string, command ...string) {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), environment...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), append(environment, "PWD="+dir)...)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.True(t, strings.HasSuffix(strings.TrimSpace(string(out)), "lived"), string(out))
@@ -189,6 +189,14 @@ func TestGo(t *testing.T) {
 	who, err := workspace.WhoAmIDetails(ctx)
 	require.NoError(t, err)
 	require.NotEmpty(t, who.User)
+	settings, err := workspace.ProjectSettings(ctx)
+	require.NoError(t, err)
+	settings.Main = ""
+	others, err := auto.NewLocalWorkspace(ctx, auto.Project(*settings))
+	require.NoError(t, err)
+	listed, err := others.ListStacks(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "dev", listed[0].Name, "settings need not say where the program is")
 	plugins, err := workspace.ListPlugins(ctx)
 	require.NoError(t, err)
 	require.Equal(t, "lab", plugins[0].Name)

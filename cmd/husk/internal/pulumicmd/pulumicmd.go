@@ -95,10 +95,12 @@ func before(cmd *cobra.Command, do cli.Run) {
 	}
 }
 
-// inWords returns the sentence by which Pulumi's SDKs know an error, empty for one that they do not know.
+// inWords returns the sentence by which Pulumi's SDKs know an error, or by which their users do. It is empty for other errors.
 func inWords(err error) string {
-	missing, locked := (*workspace.NoStackError)(nil), (*state.LockedError)(nil)
+	missing, locked, none := (*workspace.NoStackError)(nil), (*state.LockedError)(nil), (*program.NoProjectError)(nil)
 	switch {
+	case errors.As(err, &none) && isTemporary(none.Dir):
+		return "the workspace has no project settings. A RemoteWorkspace has none, since Pulumi's service deploys it: husk up --remote has a worker of a server of Husk deploy"
 	case errors.As(err, &missing):
 		return "no stack named '" + missing.Stack + "' found"
 	case errors.Is(err, state.ErrStackExists):
@@ -109,11 +111,8 @@ func inWords(err error) string {
 	return ""
 }
 
-const (
-	// pulumiBackend and automation are variables of Pulumi: where stacks are, and whether its Automation API runs the command.
-	pulumiBackend = "PULUMI_BACKEND_URL"
-	automation    = "PULUMI_AUTOMATION_API"
-)
+// pulumiBackend is the variable of Pulumi that says where stacks are.
+const pulumiBackend = "PULUMI_BACKEND_URL"
 
 // keep keeps stacks where Pulumi's variable says. It returns an error for a directory in which Pulumi keeps its own stacks.
 func (a *answers) keep() error {
@@ -144,7 +143,7 @@ func (a *answers) keep() error {
 func isTemporary(dir string) bool {
 	dir, err := filepath.Abs(dir)
 	name := filepath.Base(dir)
-	return err == nil && os.Getenv(automation) != "" && filepath.Dir(dir) == filepath.Clean(os.TempDir()) &&
+	return err == nil && filepath.Dir(dir) == filepath.Clean(os.TempDir()) &&
 		(strings.HasPrefix(name, "automation-") || strings.HasPrefix(name, "pulumi_auto"))
 }
 
@@ -159,7 +158,8 @@ func inTemporary(w *workspace.Workspace) error {
 }
 
 // adopt has a project in a temporary directory be the one of the project file of Husk that is beside its program or above: there are
-// the providers, their lock, and the stacks. What the temporary file says of the program counts, and the configuration is where that is.
+// the providers, their lock, and the stacks. If the file does not say where the program is, it is where its process began: SDKs leave
+// PWD as it was. What the temporary file says of the program counts, and the configuration is where that is.
 func (a *answers) adopt(ctx context.Context) error {
 	dir, err := a.ProjectDir()
 	if err != nil || a.Untrusted || a.Pulumi.Project != nil || !isTemporary(dir) {
@@ -167,10 +167,16 @@ func (a *answers) adopt(ctx context.Context) error {
 	}
 	root := projectroot.New(dir, projectroot.Trusted)
 	inline, err := program.LoadProject(ctx, root)
-	if err != nil || len(inline.Providers) > 0 || inline.ProgramDir == inline.Dir {
+	if err != nil || len(inline.Providers) > 0 {
 		return nil // likewise
 	}
-	at, err := workspace.Find(inline.ProgramDir)
+	beside := inline.ProgramDir
+	if beside == inline.Dir { // settings of the program's own, which need not say where it is
+		if beside = os.Getenv("PWD"); !filepath.IsAbs(beside) {
+			return nil
+		}
+	}
+	at, err := workspace.Find(beside)
 	if err != nil {
 		return err
 	}

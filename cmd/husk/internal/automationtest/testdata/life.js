@@ -92,6 +92,8 @@ async function inline() {
 
     assert.ok((await workspace.whoAmI()).user);
     assert.deepEqual((await workspace.listStacks()).map(s => [s.name, s.current, typeof s.lastUpdate]), [["dev", true, "string"]]);
+    const own = await auto.LocalWorkspace.create({ projectSettings: { name: "inline", runtime: "nodejs" } });
+    assert.deepEqual((await own.listStacks()).map(s => s.name), ["dev"], "settings need not say where the program is");
     assert.deepEqual((await workspace.listPlugins()).map(p => [p.name, p.kind, p.size > 0]), [["lab", "resource", true]]);
     await workspace.installPlugin("lab", "v1.0.0");
     await stack.rename({ stackName: "production" });

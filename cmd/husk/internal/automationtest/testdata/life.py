@@ -69,6 +69,8 @@ def inline():
     assert stack.list_tags()["team"] == "storage"
     assert stack.workspace.who_am_i().user
     assert [(s.name, s.current) for s in stack.workspace.list_stacks()] == [("dev", True)]
+    own = auto.LocalWorkspace(project_settings=auto.ProjectSettings(name="inline", runtime="python"))
+    assert [s.name for s in own.list_stacks()] == ["dev"], "settings need not say where the program is"
     assert [(p.name, p.kind) for p in stack.workspace.list_plugins()] == [("lab", "resource")]
 
     stack.workspace.program = failing
