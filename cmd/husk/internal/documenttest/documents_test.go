@@ -88,7 +88,7 @@ import (
 		leave("a shim, whose form a test of the builder uses"),
 		leave("a mapping, whose form a test of the builder uses"),
 	},
-	"docs/pulumi-dynamic.md": {leave("a project for Node.js, which the tests of programs run if Node.js is there")},
+	"docs/pulumi-dynamic.md": {leave("a project for Node.js, which the tests of programs run if Node.js is there"), leave("a part of that project")},
 	"docs/programs.md": {
 		load(),
 		load(),
