@@ -6,9 +6,10 @@
 //
 //	husk provider build examples/contacts/typescript -o FILE
 //
-// and named by -typescript.
+// and named by -typescript. Beside them are processes of Pulumi's SDKs for Go and Node.js: their start, first Check, and memory. npm
+// fetches the SDK, unless -modules names a directory node_modules that has it.
 //
-//	go run -C bench ./languages [-n rounds] [-typescript FILE] [-json]
+//	go run -C bench ./languages [-n rounds] [-typescript FILE] [-modules DIR] [-json]
 package main
 
 import (
@@ -40,11 +41,12 @@ import (
 func main() {
 	rounds := flag.Int("n", 20, "rounds; each measures every language in turn")
 	typescript := flag.String("typescript", "", "the module in TypeScript")
+	modules := flag.String("modules", "", "directory node_modules with @pulumi/pulumi; npm installs it if it is not given")
 	asJSON := flag.Bool("json", false, "print the figures as JSON")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	all, err := measure(ctx, max(*rounds, 1), *typescript)
+	all, err := measure(ctx, max(*rounds, 1), *typescript, *modules)
 	if err == nil {
 		err = print(os.Stdout, all, *asJSON)
 	}
@@ -71,7 +73,7 @@ type language struct {
 	values [len(columns)][]float64
 }
 
-func measure(ctx context.Context, rounds int, typescript string) (_ []*language, err error) {
+func measure(ctx context.Context, rounds int, typescript, modules string) (_ []*language, err error) {
 	all, err := languages(ctx, typescript)
 	if err != nil {
 		return nil, err
@@ -94,12 +96,24 @@ func measure(ctx context.Context, rounds int, typescript string) (_ []*language,
 		}
 		defer h.Close(ctx)
 	}
+	peers, err := processes(ctx, dir, modules)
+	if err != nil {
+		return nil, err
+	}
 	for range rounds {
 		for _, l := range all {
 			if err := l.round(ctx, service.URL); err != nil {
 				return nil, fmt.Errorf("%s: %w", l.name, err)
 			}
 		}
+		for _, p := range peers {
+			if err := p.round(ctx); err != nil {
+				return nil, fmt.Errorf("%s: %w", p.name, err)
+			}
+		}
+	}
+	for _, p := range peers {
+		all = append(all, p.language)
 	}
 	return all, nil
 }
@@ -223,12 +237,15 @@ func inputs(size int) property.Map {
 	)
 }
 
-// print writes the medians, and how they compare with those of the first language.
+// print writes the medians, of what was measured, and how they compare with those of the first language.
 func print(w io.Writer, all []*language, asJSON bool) error {
 	if asJSON {
 		var flat []figures.Figure
 		for _, l := range all {
 			for c := range columns {
+				if len(l.values[c]) == 0 {
+					continue
+				}
 				flat = append(flat, figures.Of(l.name+", "+columns[c].name, figures.Median(l.values[c]), columns[c].unit, 0))
 			}
 		}
@@ -242,6 +259,10 @@ func print(w io.Writer, all []*language, asJSON bool) error {
 	for _, l := range all {
 		fmt.Fprintf(table, "\n%s\t", l.name)
 		for c := range columns {
+			if len(l.values[c]) == 0 {
+				fmt.Fprint(table, "–\t")
+				continue
+			}
 			value, first := figures.Median(l.values[c]), figures.Median(all[0].values[c])
 			fmt.Fprintf(table, "%.*f", columns[c].decimals, value)
 			if l != all[0] {

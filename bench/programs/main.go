@@ -16,7 +16,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -26,6 +25,7 @@ import (
 	"github.com/husk-dev/husk/automation"
 	"github.com/husk-dev/husk/bench/internal/figures"
 	"github.com/husk-dev/husk/bench/internal/processor"
+	"github.com/husk-dev/husk/bench/internal/programs"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/callback"
 	"github.com/husk-dev/husk/engine/program"
@@ -124,18 +124,7 @@ func prepare(ctx context.Context, dir string, resources int, modules string) err
 			return err
 		}
 	}
-	if modules != "" {
-		if modules, err = filepath.Abs(modules); err != nil {
-			return err
-		}
-		return os.Symlink(modules, filepath.Join(dir, "node_modules"))
-	}
-	npm := exec.CommandContext(ctx, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts")
-	npm.Dir = dir
-	if text, err := npm.CombinedOutput(); err != nil {
-		return fmt.Errorf("npm install: %w: %s", err, text)
-	}
-	return nil
+	return programs.Packages(ctx, dir, modules)
 }
 
 // costs are the costs of some runs, in seconds.

@@ -13,8 +13,10 @@ import (
 
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/husk-dev/husk/abi"
@@ -79,7 +81,7 @@ func Start(ctx context.Context, program string, configuration abi.ConfigureReque
 		}
 	}
 	rpc := pulumirpc.NewResourceProviderClient(p.conn)
-	if _, err := rpc.Handshake(ctx, &pulumirpc.ProviderHandshakeRequest{ConfigureWithUrn: true, InvokeWithPreview: true}); err != nil {
+	if _, err := rpc.Handshake(ctx, &pulumirpc.ProviderHandshakeRequest{ConfigureWithUrn: true, InvokeWithPreview: true}); err != nil && status.Code(err) != codes.Unimplemented {
 		return nil, fmt.Errorf("handshake: %w", err)
 	}
 	if _, err := rpc.GetPluginInfo(ctx, &emptypb.Empty{}); err != nil {
