@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/bench/internal/bareengine"
 	"github.com/husk-dev/husk/bench/internal/figures"
 	"github.com/husk-dev/husk/bench/internal/peer"
@@ -47,7 +48,7 @@ func processes(ctx context.Context, dir, modules string) ([]process, error) {
 	}
 	return []process{
 		{&language{name: "Go, a process of Pulumi's SDK"}, compiled, abi.CheckRequest{Type: record.RecordType, Name: "one", News: inputs(0)}},
-		{&language{name: "Node.js, a process of Pulumi's SDK"}, script, abi.CheckRequest{Type: contact, Name: "one", News: inputs(0)}},
+		{&language{name: "Node.js, a process of Pulumi's SDK"}, script, abi.CheckRequest{Type: contact, Name: "one", Olds: new(property.Map), News: inputs(0)}},
 	}, nil
 }
 
