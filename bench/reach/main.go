@@ -1,6 +1,7 @@
 // Command reach ports the providers that are used most, and prints a table of what became of each: a row as soon as it is known.
-// providers.txt has their repositories and tags. The last column says which of create, read, update, replace, import, and delete
-// TestLives does with each, and against which service. It runs in the root of a checkout.
+// providers.txt has their repositories and tags, and after # the types to port if the whole provider is larger than a module may
+// be. The last column says which of create, read, update, replace, import, and delete TestLives does with each, and against which
+// service. It runs in the root of a checkout.
 //
 //	go run -C bench ./reach [-only NAME,...] [-list FILE]
 package main
@@ -55,7 +56,8 @@ func run(ctx context.Context, list, only string) error {
 		if only != "" && !slices.Contains(strings.Split(only, ","), path.Base(name)) {
 			continue
 		}
-		is, err := reach(ctx, source)
+		from, types, _ := strings.Cut(source, "#")
+		is, err := reach(ctx, from, types)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -65,6 +67,9 @@ func run(ctx context.Context, list, only string) error {
 			is.result = reason(err)
 		} else {
 			builds++
+		}
+		if types != "" {
+			version += ", only `" + types + "`"
 		}
 		lived := ""
 		if l, ok := lives[name]; ok {
@@ -78,6 +83,7 @@ func run(ctx context.Context, list, only string) error {
 
 // named returns the name that a registry has for the provider in a repository, and the version.
 func named(source string) (name, version string) {
+	source, _, _ = strings.Cut(source, "#")
 	repository, tag, _ := strings.Cut(source, "@")
 	name = path.Join(path.Base(path.Dir(repository)), strings.TrimPrefix(path.Base(repository), "terraform-provider-"))
 	return name, tag
@@ -86,16 +92,18 @@ func named(source string) (name, version string) {
 // row has the cells of a provider. What is not known is empty.
 type row struct{ kind, resources, functions, size, result string }
 
-// reach ports a provider, and asks the module for its schema.
-func reach(ctx context.Context, source string) (is row, err error) {
+// reach ports a provider, or some types of it, and asks the module for its schema.
+func reach(ctx context.Context, source, types string) (is row, err error) {
 	dir, err := os.MkdirTemp("", "reach")
 	if err != nil {
 		return is, err
 	}
 	defer os.RemoveAll(dir)
-	built, err := port.Port(ctx, source, port.Options{Dir: dir, Progress: func(s port.Step) {
-		fmt.Fprintf(os.Stderr, "%s %s\n", s.Doing, s.What)
-	}})
+	options := port.Options{Dir: dir, Progress: func(s port.Step) { fmt.Fprintf(os.Stderr, "%s %s\n", s.Doing, s.What) }}
+	if types != "" {
+		options.Only = strings.Split(types, ",")
+	}
+	built, err := port.Port(ctx, source, options)
 	if err != nil {
 		return is, err
 	}
@@ -137,13 +145,17 @@ func reason(err error) string {
 		}
 		return "the module proxy refuses `" + strings.TrimPrefix(of.Path, "/") + "`"
 	}
-	failed, ok := errors.AsType[*port.BuildError](err)
-	if !ok {
+	var packages []port.FailedPackage
+	if failed, ok := errors.AsType[*port.BuildError](err); ok {
+		packages = failed.Packages
+	} else if failed, ok := errors.AsType[*port.FetchError](err); ok {
+		packages = failed.Packages
+	} else {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		return strings.ReplaceAll(first, "|", `\|`)
 	}
 	var all []string
-	for _, p := range failed.Packages {
+	for _, p := range packages {
 		why := p.Reason
 		if why == "" && len(p.Output) > 0 {
 			why = strings.TrimSpace(p.Output[0])

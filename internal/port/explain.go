@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -87,6 +88,29 @@ func (e *RefusedError) Error() string {
 	return text + "\nname another proxy in GOPROXY, or take what this one refuses from its repository: GOPROXY='PROXY|direct', with | in place of a comma"
 }
 
+// FetchError is the error for packages of other modules that the Go command does not get.
+type FetchError struct {
+	// Source is the provider in the user's words.
+	Source   string
+	Packages []FailedPackage
+}
+
+func (e *FetchError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "building %s: the Go command cannot get packages of other modules", e.Source)
+	for _, p := range e.Packages[:min(len(e.Packages), maxOutput)] {
+		fmt.Fprintf(&b, "\n  %s: %s", p.Path, strings.Join(p.Output, " "))
+		if len(p.Chain) > 1 {
+			b.WriteString("\n    needed by " + strings.Join(p.Chain[:len(p.Chain)-1], " → "))
+		}
+	}
+	if more := len(e.Packages) - maxOutput; more > 0 {
+		fmt.Fprintf(&b, "\n  and %s more", plural(more, "package"))
+	}
+	b.WriteString("\nCheck GOPROXY and the network, or port a version of the provider whose go.mod requires modules that exist")
+	return b.String()
+}
+
 // refused finds the answer of a proxy that has rules, or that fails. Answers 404 and 410 mean that the version does not exist.
 var refused = regexp.MustCompile(`reading (https?://\S+?)/@\S+: ((?:40[0-35-9]|42\d|451|5\d\d)\b[^\n]*)(?:\n\s*server response: ([^\n]*))?`)
 
@@ -139,7 +163,10 @@ func (w *build) explain(err error) error {
 		e.Packages = append(e.Packages, w.failedPackage(name, strings.Split(output, "\n")))
 	}
 	if len(e.Packages) == 0 && w.graph != nil {
-		e.Packages = w.unloadable()
+		if err := w.fetched(); err != nil {
+			return err
+		}
+		e.Packages = w.unloadable(func(*goPackage) bool { return true })
 	}
 	if len(e.Packages) == 0 {
 		return fmt.Errorf("building %s: %w", w.source.shown, err)
@@ -147,15 +174,27 @@ func (w *build) explain(err error) error {
 	return e
 }
 
-// unloadable returns the packages of the program that the Go command cannot load.
-func (w *build) unloadable() (all []FailedPackage) {
-	for _, p := range w.graph.packages {
-		if p.Error != nil && !p.Standard {
-			all = append(all, w.failedPackage(p.ImportPath, strings.Split(strings.TrimSpace(p.Error.Err), "\n")))
+// unloadable returns the packages of the program that the Go command cannot load, of the ones for which is returns true.
+func (w *build) unloadable(is func(*goPackage) bool) (all []FailedPackage) {
+	for _, name := range slices.Sorted(maps.Keys(w.graph.packages)) {
+		if p := w.graph.packages[name]; p.Error != nil && !p.Standard && is(p) {
+			all = append(all, w.failedPackage(name, strings.Split(strings.TrimSpace(p.Error.Err), "\n")))
 		}
 	}
-	slices.SortFunc(all, func(a, b FailedPackage) int { return strings.Compare(a.Path, b.Path) })
 	return all
+}
+
+// fetched returns an error if the Go command does not have all modules of the program.
+func (w *build) fetched() error {
+	missing := w.unloadable(func(p *goPackage) bool {
+		first, _, _ := strings.Cut(p.ImportPath, "/")
+		own := w.graph.main.Module != nil && strings.HasPrefix(p.ImportPath, w.graph.main.Module.Path+"/")
+		return p.Module == nil && !own && strings.Contains(first, ".") // else of Go's library
+	})
+	if len(missing) == 0 {
+		return nil
+	}
+	return &FetchError{Source: w.source.shown, Packages: missing}
 }
 
 func (w *build) failedPackage(path string, output []string) FailedPackage {

@@ -1,6 +1,7 @@
 package port_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -147,4 +148,29 @@ func TestAProxyThatRefuses(t *testing.T) {
 		require.NotContains(t, err.Error(), "does not build")
 		require.NotContains(t, err.Error(), "go list -m -versions")
 	}
+}
+
+// A module that the provider needs and no proxy has is told as such, with what needs it. It is not the provider's own.
+func TestAModuleThatIsNotThere(t *testing.T) {
+	sdk := imitations(t)
+	modules := os.Getenv("GOPROXY")
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/terraform-plugin-sdk/v2/@v/v2.27.0.zip") {
+			http.NotFound(w, r)
+			return
+		}
+		http.Redirect(w, r, modules+r.URL.Path, http.StatusFound)
+	}))
+	t.Cleanup(proxy.Close)
+	t.Setenv("GOPROXY", proxy.URL)
+	dir := files(t, map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo})
+	_, err := port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk})
+	failed, ok := errors.AsType[*port.FetchError](err)
+	require.True(t, ok, "%v", err)
+	require.Len(t, failed.Packages, 1)
+	const name = "github.com/hashicorp/terraform-plugin-sdk/v2/plugin"
+	require.Equal(t, []string{"example.com/terraform-provider-dog", name}, failed.Packages[0].Chain)
+	require.ErrorContains(t, err, "the Go command cannot get packages of other modules\n  "+name+": github.com/hashicorp/terraform-plugin-sdk/v2@v2.27.0: reading "+
+		proxy.URL+"/github.com/hashicorp/terraform-plugin-sdk/v2/@v/v2.27.0.zip: 404 Not Found")
+	require.ErrorContains(t, err, "\n    needed by example.com/terraform-provider-dog\nCheck GOPROXY")
 }

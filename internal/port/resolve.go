@@ -123,6 +123,9 @@ func (w *build) resolve(ctx context.Context) error {
 	if err := w.shimAll(ctx, kit.tags); err != nil {
 		return err
 	}
+	if err := w.fetched(); err != nil {
+		return err
+	}
 	if !slices.ContainsFunc(w.kind.served, w.isHanded) {
 		return w.unservedError()
 	}
