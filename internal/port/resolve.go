@@ -75,9 +75,13 @@ func (b *porter) port(ctx context.Context, s *sourceTree) (*Built, error) {
 	return w.compile(ctx)
 }
 
-// flags are those with which the Go command reads the source.
+// withoutTrace is the tag for gRPC without its pages for a browser. A module listens nowhere, and their templates, which find methods by
+// name, have the linker keep all methods of all types.
+const withoutTrace = "grpcnotrace"
+
+// flags are those with which the Go command reads the source. The tags are in place of the user's.
 func (w *build) flags() []string {
-	return []string{"-mod=mod", "-modfile=" + w.modfile(), "-tags=" + strings.Join(w.tags, ",")} // also without tags, in place of the user's
+	return []string{"-mod=mod", "-modfile=" + w.modfile(), "-tags=" + strings.Join(append([]string{withoutTrace}, w.tags...), ",")}
 }
 
 func (w *build) modfile() string { return filepath.Join(w.place, "go.mod") }

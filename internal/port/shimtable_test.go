@@ -162,20 +162,85 @@ func TestModulesForLinux(t *testing.T) {
 
 // clockReads runs a program, and returns how often it asked for the time of day.
 func clockReads(t *testing.T, program string) (reads int) {
+	reads, _ = ran(t, program)
+	return reads
+}
+
+// ran runs a program, and returns how often it asked for the time of day, and what it wrote.
+func ran(t *testing.T, program string) (reads int, output string) {
 	wasm, err := os.ReadFile(program)
 	require.NoError(t, err)
 	ctx := t.Context()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
 	defer r.Close(ctx)
 	wasi_snapshot_preview1.MustInstantiate(ctx, r)
-	_, err = r.InstantiateWithConfig(ctx, wasm, wazero.NewModuleConfig().WithRandSource(rand.Reader).
+	var out strings.Builder
+	_, err = r.InstantiateWithConfig(ctx, wasm, wazero.NewModuleConfig().WithRandSource(rand.Reader).WithStdout(&out).
 		WithWalltime(func() (int64, int32) { reads++; return 1, 0 }, 1))
 	if exit, ok := errors.AsType[*sys.ExitError](err); ok && exit.ExitCode() == 0 {
 		err = nil
 	}
 	require.NoError(t, err)
-	return reads
+	return reads, out.String()
 }
+
+// A program with go-cmp, which most providers have, lacks the methods that nothing calls. The texts of go-cmp are the same.
+func TestMethodsThatNothingCalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fetches and compiles modules")
+	}
+	shims, err := builtInShims()
+	require.NoError(t, err)
+	const text = `package main
+
+import (
+	"fmt"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type cat struct{ Lives int }
+
+func (cat) Meow()   {}
+func (cat) Unused() {}
+
+func main() {
+	fmt.Println(cmp.Diff(map[string]interface{ Meow() }{"a": cat{9}}, map[string]interface{ Meow() }{}))
+	fmt.Println(cmp.Diff(map[string]interface{}{"a": cat{8}}, map[string]interface{}{}))
+}
+`
+	w := program(t, shims, []string{"github.com/google/go-cmp v0.7.0"}, []string{"fmt", "github.com/google/go-cmp/cmp"})
+	require.NoError(t, os.WriteFile(filepath.Join(w.source.root, "main.go"), []byte(text), 0o644))
+	out := filepath.Join(w.place, "out")
+	built := func() (wasm, output string) {
+		require.NoError(t, w.compileAll(t.Context(), []string{"build", "-trimpath", "-o", out, "."}))
+		data, err := os.ReadFile(out)
+		require.NoError(t, err)
+		_, output = ran(t, out)
+		return string(data), output
+	}
+	wasm, before := built()
+	require.Contains(t, wasm, "main.cat.Unused")
+	require.NoError(t, w.shimAll(t.Context(), nil))
+	wasm, after := built()
+	require.NotContains(t, wasm, "main.cat.Unused")
+	require.Contains(t, after, "map[string]interface{ Meow() }{")
+	require.Equal(t, fields(before), fields(after))
+}
+
+// gRPC comes without its pages for a browser, whose templates call any method.
+func TestNoPagesOfGRPC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fetches modules")
+	}
+	w := program(t, nil, []string{"google.golang.org/grpc v1.75.1"}, []string{"google.golang.org/grpc"})
+	require.True(t, w.graph.has("google.golang.org/grpc"))
+	require.False(t, w.graph.has("golang.org/x/net/trace"))
+	require.False(t, w.graph.has("text/template"))
+}
+
+// fields returns the words of a text. go-cmp changes its spaces at random.
+func fields(text string) []string { return strings.Fields(strings.ReplaceAll(text, "\u00a0", " ")) }
 
 // An edit says which text it does not find, or finds more than once.
 func TestAnEditThatDoesNotFit(t *testing.T) {
