@@ -115,6 +115,7 @@ class Buffer extends Uint8Array {
     static of8(b) { return new Buffer(b.buffer, b.byteOffset, b.byteLength); }
     static alloc(n, fill) { const b = new Buffer(n); return fill === undefined ? b : b.fill(fill); }
     static allocUnsafe(n) { return new Buffer(n); }
+    static allocUnsafeSlow(n) { return new Buffer(n); }
     static isBuffer(v) { return v instanceof Buffer; }
     static isEncoding(name) { return String(name).toLowerCase() in encodings; }
     static byteLength(v, e) { return typeof v === "string" ? encoding(e)[0](v).length : v.byteLength; }
@@ -165,7 +166,11 @@ for (const [name, kind, size] of [["UInt8", "Uint8", 1], ["Int8", "Int8", 1], ["
         Buffer.prototype["write" + name + end] = function (v, at = 0) { view(this)["set" + kind](at, v, end === "LE"); return at + size; };
     }
 }
-define("TextEncoder", TextEncoder); define("TextDecoder", TextDecoder); define("Buffer", Buffer);
+// As in Node.js, Buffer can be called without new, and makes of text what Buffer.from makes of it.
+const madeBuffer = args => typeof args[0] === "number" ? Buffer.alloc(args[0]) : Buffer.from(...args);
+const callableBuffer = new Proxy(Buffer, { apply: (_, self, args) => madeBuffer(args), construct: (c, args, by) => by === callableBuffer ? madeBuffer(args) : Reflect.construct(c, args, by) });
+Buffer.prototype.constructor = callableBuffer;
+define("TextEncoder", TextEncoder); define("TextDecoder", TextDecoder); define("Buffer", callableBuffer);
 define("btoa", s => { s = String(s); if (/[^\0-\xff]/.test(s)) throw new TypeError("Invalid character"); return toBase64(encodings.latin1[0](s)); });
 define("atob", s => encodings.latin1[1](fromBase64(String(s))));
 
@@ -619,7 +624,7 @@ Object.assign(types, { isTypedArray: v => ArrayBuffer.isView(v) && !(v instanceo
 const missing = (module, names) => Object.fromEntries(names.map(name => [name, () => { throw new Error(`${module}.${name} does not work in the sandbox of a provider`); }]));
 const modules = {
     assert, "assert/strict": assert.strict, path, "path/posix": path, events: EventEmitter,
-    buffer: { Buffer, atob: globalThis.atob, btoa: globalThis.btoa, kMaxLength: 2 ** 31 - 1, constants: { MAX_LENGTH: 2 ** 31 - 1, MAX_STRING_LENGTH: 2 ** 29 - 24 } },
+    buffer: { Buffer: callableBuffer, atob: globalThis.atob, btoa: globalThis.btoa, kMaxLength: 2 ** 31 - 1, constants: { MAX_LENGTH: 2 ** 31 - 1, MAX_STRING_LENGTH: 2 ** 29 - 24 } },
     console, process: undefined,
     crypto: {
         ...missing("crypto", ["createCipheriv", "createDecipheriv", "createSign", "createVerify", "generateKeyPair", "generateKeyPairSync", "pbkdf2", "pbkdf2Sync", "scrypt", "scryptSync", "createPrivateKey", "createPublicKey"]),

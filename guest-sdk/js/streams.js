@@ -130,7 +130,7 @@ class Readable extends Stream {
                 else if (ended) return;
                 else await new Promise(done => { wake = done; });
             }
-        } finally { this.destroy(); }
+        } finally { if (!ended || state(this).autoDestroy !== false) this.destroy(); }
     }
     static from(items, o) {
         if (typeof items === "string" || ArrayBuffer.isView(items)) items = [items];
