@@ -85,7 +85,7 @@ func fleet(t *testing.T, s *site, disturb func() (what string)) {
 	c := newCloud(t)
 	c.hold = func(operation string) {
 		if operation == "create" {
-			time.Sleep(time.Duration(mathrand.Int64N(1+int64(*fleetSlow))))
+			time.Sleep(time.Duration(mathrand.Int64N(1 + int64(*fleetSlow))))
 		}
 	}
 	client, err := runapi.NewClient(s.url, admin)
