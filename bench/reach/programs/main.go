@@ -1,11 +1,12 @@
 // Command programs deploys public programs of Pulumi as they are, by the name of Pulumi's command, and prints a table of what became of
-// each: a row as soon as it is known. programs.txt lists them with the result that each must have. It runs in the root of a checkout.
+// each: a row as soon as it is known. programs.txt lists them with the result that each must have, and automation.txt the examples of
+// Pulumi's Automation API, which run that command themselves. It runs in the root of a checkout.
 //
 //	go run -C bench ./reach/programs -husk FILE -in DIR -modules DIR [-only TEXT]
 //
 // The directory of -in has a checkout of each repository, by its name, and what programs import: node_modules with Pulumi's SDK,
-// typescript and ts-node 10, and a virtual environment venv of Python. The directory of -modules has NAME.wasm for each provider. Programs in Go fetch
-// their modules, and need the network.
+// typescript and ts-node 10, and a virtual environment venv of Python. The directory of -modules has NAME.wasm for each provider:
+// aws is the stand-in in this package's directory. Programs in Go fetch their modules, and need the network.
 package main
 
 import (
@@ -20,7 +21,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -47,22 +50,40 @@ var (
 	virtualenv = regexp.MustCompile(`(?m)^ *virtualenv: *(\S+)`)
 )
 
-func parse(text string) (all []program, err error) {
+// rows returns the lines of a table with their columns, without comments.
+func rows(text string, columns int) (all [][]string, err error) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		columns := strings.Split(line, "|")
-		if len(columns) != 5 {
-			return nil, fmt.Errorf("%q does not have five columns", line)
+		row := strings.Split(line, "|")
+		if len(row) != columns {
+			return nil, fmt.Errorf("%q does not have %d columns", line, columns)
 		}
-		for i := range columns {
-			columns[i] = strings.TrimSpace(columns[i])
+		for i := range row {
+			row[i] = strings.TrimSpace(row[i])
 		}
-		p := program{dir: columns[0], copied: columns[0], providers: strings.Fields(columns[1]), shows: columns[3]}
-		if parts := bracketed.FindStringSubmatch(p.dir); parts != nil {
-			p.copied, p.dir = parts[1], parts[1]+parts[2]
-		}
+		all = append(all, row)
+	}
+	return all, nil
+}
+
+// copiedAndDir returns the directories of a program as [program] has them.
+func copiedAndDir(column string) (copied, dir string) {
+	if parts := bracketed.FindStringSubmatch(column); parts != nil {
+		return parts[1], parts[1] + parts[2]
+	}
+	return column, column
+}
+
+func parse(text string) (all []program, err error) {
+	table, err := rows(text, 5)
+	if err != nil {
+		return nil, err
+	}
+	for _, columns := range table {
+		p := program{providers: strings.Fields(columns[1]), shows: columns[3]}
+		p.copied, p.dir = copiedAndDir(columns[0])
 		for _, setting := range strings.Split(columns[2], ";") {
 			if setting = strings.TrimSpace(setting); setting != "" {
 				p.config = append(p.config, setting)
@@ -79,8 +100,8 @@ func parse(text string) (all []program, err error) {
 	return all, nil
 }
 
-// place is where programs run.
-type place struct{ husk, in, modules string }
+// place is where programs run. bin has husk by the name of Pulumi's command.
+type place struct{ husk, in, modules, bin string }
 
 func main() {
 	at := place{}
@@ -97,8 +118,19 @@ func main() {
 	}
 }
 
+// subject is a program or an example, and the result that it must have.
+type subject struct {
+	dir, shows, refusal, needs string
+	// run runs it below a directory.
+	run func(ctx context.Context, root string) error
+}
+
 func run(ctx context.Context, at place, only string) error {
-	all, err := parse(programs)
+	deployed, err := parse(programs)
+	if err != nil {
+		return err
+	}
+	driven, err := parseExamples(automation)
 	if err != nil {
 		return err
 	}
@@ -118,42 +150,92 @@ func run(ctx context.Context, at place, only string) error {
 	if err := os.Symlink(at.husk, filepath.Join(work, "pulumi")); err != nil {
 		return err
 	}
+	at.bin = work
+	var all []subject
+	for _, p := range deployed {
+		all = append(all, subject{dir: p.dir, shows: p.shows, refusal: p.refusal, run: func(ctx context.Context, root string) error { return at.deploy(ctx, p, root) }})
+	}
+	for _, e := range driven {
+		all = append(all, subject{dir: e.dir, shows: e.shows, needs: e.needs, run: func(ctx context.Context, root string) error { return at.drive(ctx, e, root) }})
+	}
 	fmt.Println("| program | shows | result |\n| --- | --- | --- |")
-	var ran, refused, wrong int
-	for i, p := range all {
-		if !strings.Contains(p.dir, only) {
+	var ran, refused, needing, wrong int
+	for i, s := range all {
+		if !strings.Contains(s.dir, only) {
 			continue
 		}
-		err := at.deploy(ctx, p, work, filepath.Join(work, fmt.Sprint(i)))
+		if s.needs != "" {
+			needing++
+			fmt.Printf("| `%s` | %s | needs %s |\n", s.dir, s.shows, s.needs)
+			continue
+		}
+		err := within(ctx, filepath.Join(work, fmt.Sprint(i)), s.run)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		result := "runs"
 		switch {
-		case err == nil && p.refusal == "":
+		case err == nil && s.refusal == "":
 			ran++
-		case err != nil && p.refusal != "" && strings.Contains(err.Error(), p.refusal):
+		case err != nil && s.refusal != "" && strings.Contains(err.Error(), s.refusal):
 			refused++
-			result = "refused: " + p.refusal
+			result = "refused: " + s.refusal
 		case err == nil:
 			wrong++
 			result = "**runs**"
 		default:
 			wrong++
 			result = "**fails**"
-			fmt.Fprintf(os.Stderr, "%s: %v\n", p.dir, err)
+			fmt.Fprintf(os.Stderr, "%s: %v\n", s.dir, err)
 		}
-		fmt.Printf("| `%s` | %s | %s |\n", p.dir, p.shows, result)
+		fmt.Printf("| `%s` | %s | %s |\n", s.dir, s.shows, result)
 	}
-	fmt.Printf("\n%d run, and %d are refused.\n", ran, refused)
+	fmt.Printf("\n%d run, %d are refused, and %d need what is not here.\n", ran, refused, needing)
 	if wrong > 0 {
-		return fmt.Errorf("%d programs are not as programs.txt says", wrong)
+		return fmt.Errorf("%d programs are not as programs.txt and automation.txt say", wrong)
 	}
 	return nil
 }
 
+// within runs a subject for ten minutes at most.
+func within(ctx context.Context, root string, run func(ctx context.Context, root string) error) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	return run(ctx, root)
+}
+
+// command returns a command in a directory, with husk by the name of Pulumi's command. It and all that it starts end with the context.
+func (at place) command(ctx context.Context, dir string, environment []string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "env", args...) // which finds the program in the PATH that it gets
+	cmd.Dir = dir
+	path := []string{at.bin, filepath.Join(at.in, "venv", "bin"), filepath.Join(at.in, "node_modules", ".bin"), os.Getenv("PATH")}
+	cmd.Env = slices.Concat(os.Environ(), []string{
+		"PWD=" + dir, "PATH=" + strings.Join(path, ":"), "PULUMI_CONFIG_PASSPHRASE=passphrase", "PULUMI_NODEJS_TRANSPILE_ONLY=true", "GOFLAGS=-mod=mod",
+	}, environment)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd
+}
+
+// runs runs a command. The error has its output.
+func runs(cmd *exec.Cmd) error {
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args[1:], " "), err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// translate translates TypeScript if the package says that tsc does that.
+func (at place) translate(ctx context.Context, dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
+	if err != nil || !bytes.Contains(text, []byte(`"build": "tsc"`)) {
+		return nil // the others have no package, or are translated as they begin
+	}
+	return runs(at.command(ctx, dir, nil, "tsc", "--skipLibCheck"))
+}
+
 // deploy deploys a program, deploys it again, which must change nothing, and destroys what it made.
-func (at place) deploy(ctx context.Context, p program, bin, root string) error {
+func (at place) deploy(ctx context.Context, p program, root string) error {
 	if err := os.CopyFS(root, os.DirFS(filepath.Join(at.in, p.copied))); err != nil {
 		return err
 	}
@@ -161,25 +243,11 @@ func (at place) deploy(ctx context.Context, p program, bin, root string) error {
 	if err := at.complete(p, dir); err != nil {
 		return err
 	}
-	command := func(name string, args ...string) error {
-		ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, name, args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PATH="+bin+":"+filepath.Join(at.in, "venv", "bin")+":"+os.Getenv("PATH"), "PULUMI_CONFIG_PASSPHRASE=passphrase",
-			"PULUMI_NODEJS_TRANSPILE_ONLY=true", "GOFLAGS=-mod=mod")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, bytes.TrimSpace(out))
-		}
-		return nil
-	}
 	pulumi := func(args ...string) error {
-		return command(filepath.Join(bin, "pulumi"), append(args, "--non-interactive")...)
+		return runs(at.command(ctx, dir, nil, append(append([]string{"pulumi"}, args...), "--non-interactive")...))
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, "package.json")); err == nil && bytes.Contains(text, []byte(`"build": "tsc"`)) {
-		if err := command(filepath.Join(at.in, "node_modules", ".bin", "tsc"), "--skipLibCheck"); err != nil {
-			return err
-		}
+	if err := at.translate(ctx, dir); err != nil {
+		return err
 	}
 	if err := pulumi("stack", "init", "dev"); err != nil {
 		return err
