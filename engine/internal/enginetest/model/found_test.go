@@ -352,3 +352,28 @@ func TestOldCopyWhoseSuccessorIsGone(t *testing.T) {
 		}}, RefreshFirst: true, Lose: []string{"d"}},
 	})
 }
+
+// What goes ahead with a part of the component that it uses may itself be in use by what is updated.
+func TestUserOfAComponentGoesAheadWithAPart(t *testing.T) {
+	program := func(key int) modelProgram {
+		return modelProgram{Resources: []modelResource{
+			{Name: "a", Type: enginetest.Group},
+			{Name: "b", Type: enginetest.Single, Key: key, Parent: 1},
+			{Name: "c", Type: enginetest.Strict, Key: 1, After: []int{0}, Region: true},
+			{Name: "d", Type: enginetest.File, Key: 2, From: []int{2}, Path: "x", Parent: 1},
+		}}
+	}
+	runScenario(t, scenario{{Do: "up", Program: program(2)}, {Do: "up", Program: program(1)}})
+}
+
+// A provider that cannot compare does not say that a user has to go ahead with what it uses.
+func TestUserThatCannotBeCompared(t *testing.T) {
+	program := func(key int) modelProgram {
+		return modelProgram{Resources: []modelResource{
+			{Name: "b", Type: enginetest.Group},
+			{Name: "d", Type: enginetest.Single, Key: key, Parent: 1},
+			{Name: "c", Type: enginetest.Strict, Key: 1, After: []int{0}, Region: true},
+		}}
+	}
+	runScenario(t, scenario{{Do: "up", Program: program(1)}, {Do: "up", Program: program(2), Fail: []string{"diff c"}, Answer: unimplemented}})
+}

@@ -327,7 +327,7 @@ func (m *model) options(a act) {
 		}
 	}
 	guarded := m.guarded(a)
-	order := m.watchOrder(a.Program)
+	order := m.watchOrder(a)
 	if a.narrow() { // what is replaced may leave dependents behind
 		order = func(string) {}
 	}
@@ -397,8 +397,8 @@ func (m *model) note(format string, args ...any) {
 // watchOrder returns what notes deletions of what something that exists was made
 // from. Only what is deleted ahead of its own replacement may still be used, by
 // resources that are updated afterwards. What is deleted takes along what it owns.
-func (m *model) watchOrder(program modelProgram) func(call string) {
-	first := make(map[string]bool)
+func (m *model) watchOrder(a act) func(call string) {
+	program, first := a.Program, make(map[string]bool)
 	for _, r := range program.Resources {
 		first[r.Name] = r.DeleteFirst || r.Type == enginetest.Single || r.Type == enginetest.Declared
 		first[r.Alias] = first[r.Alias] || first[r.Name]
@@ -408,16 +408,33 @@ func (m *model) watchOrder(program modelProgram) func(call string) {
 	resources, err := state.Sort(slices.Collect(maps.Values(maps.Collect(m.Snapshot().Resources()))))
 	require.NoError(m.t, err)
 	byID := make(map[string]*state.Resource)
+	components := make(map[urn.URN]*state.Resource)
 	for _, res := range resources {
 		recorded[res.ID] = true
 		if !res.Delete {
 			byID[res.ID] = res
 		}
-		gone := first[res.URN.Name()] || ahead[res.DeletedWith]
-		for _, dep := range slices.Concat(res.Dependencies, res.ReplaceWith) {
-			gone = gone || ahead[dep]
+		if !res.Custom && res.Type != urn.RootType {
+			components[res.URN] = res
 		}
-		ahead[res.URN] = ahead[res.URN] || gone
+	}
+	for before := -1; before < len(ahead); { // parts come in any order beside what uses their components
+		before = len(ahead)
+		for _, res := range resources {
+			gone := first[res.URN.Name()] || ahead[res.DeletedWith]
+			for _, dep := range slices.Concat(res.Dependencies, res.ReplaceWith) {
+				gone = gone || ahead[dep]
+			}
+			if !gone {
+				continue
+			}
+			ahead[res.URN] = true
+			for at := components[res.Parent]; at != nil; at = components[at.Parent] {
+				ahead[at.URN] = true
+			}
+		}
+	}
+	for _, res := range resources {
 		may[res.ID] = ahead[res.URN]
 	}
 	owners := make(map[string]string)
@@ -447,7 +464,7 @@ func (m *model) watchOrder(program modelProgram) func(call string) {
 				continue
 			}
 			for key, v := range object.All() {
-				if v.Plain().Equal(made) && (!may[id] || m.goesFirst(program, byID[other], byID[id], key)) {
+				if v.Plain().Equal(made) && (!may[id] || m.goesFirst(a, byID[other], byID[id], key)) {
 					m.note("%s is deleted while %s uses it", id, other)
 				}
 			}
@@ -455,14 +472,17 @@ func (m *model) watchOrder(program modelProgram) func(call string) {
 	}
 }
 
-// goesFirst reports whether a user must be deleted before what it uses: the input cannot be updated, so the run would replace the
-// user later.
-func (m *model) goesFirst(program modelProgram, user, used *state.Resource, input string) bool {
+// goesFirst reports whether a user must be deleted before what it uses: the input cannot be updated, and its provider says so, so the
+// run would replace the user later.
+func (m *model) goesFirst(a act, user, used *state.Resource, input string) bool {
+	if user != nil && a.Answer == unimplemented && slices.Contains(a.Fail, "diff "+user.URN.Name()) {
+		return false
+	}
 	if user == nil || used == nil || len(user.PropertyDependencies[input]) == 0 || !slices.Contains(m.Cloud.Types[user.Type].Replace, input) {
 		return false
 	}
 	at := func(res *state.Resource) int {
-		return slices.IndexFunc(program.Resources, func(r modelResource) bool { return r.Name == res.URN.Name() || r.Alias == res.URN.Name() })
+		return slices.IndexFunc(a.Program.Resources, func(r modelResource) bool { return r.Name == res.URN.Name() || r.Alias == res.URN.Name() })
 	}
 	return at(user) < 0 || at(user) > at(used)
 }
@@ -561,7 +581,7 @@ func (m *model) finish() {
 	m.calm()
 	m.also(func(d *enginetest.Deployment) { d.IgnoreProtect, d.Parallel = true, 1 }) // the order that nothing asks for is always the same
 	m.disorder = nil
-	m.Cloud.Hook = func(call string) error { m.watchOrder(modelProgram{})(call); return nil }
+	m.Cloud.Hook = func(call string) error { m.watchOrder(act{})(call); return nil }
 	m.Destroy()
 	require.Empty(m.t, m.disorder)
 	require.Zero(m.t, m.Snapshot().Len())
