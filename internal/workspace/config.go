@@ -178,11 +178,12 @@ func (c *Config) named(ctx context.Context) (secrets.Provider, error) {
 	return c.w.keys.Open(ctx, typ, state)
 }
 
-// key returns the type and the state of the provider that the file names, and no type if it names none.
+// key returns the type and the state of the provider that the file names, and no type if it names none, or a passphrase that has no
+// salt yet.
 func (c *Config) key() (typ string, state json.RawMessage, err error) {
 	typ, salt := c.SecretsProvider(), c.EncryptionSalt()
 	switch {
-	case typ == "" && salt == "":
+	case salt == "" && (typ == "" || typ == secrets.TypePassphrase):
 		return "", nil, nil
 	case typ == "" || typ == secrets.TypePassphrase:
 		state, err = json.Marshal(saltState{Salt: salt})
@@ -214,7 +215,11 @@ func (k stackKeys) New(ctx context.Context) (secrets.Provider, error) {
 	p, err := k.config.named(ctx)
 	switch {
 	case errors.Is(err, secrets.ErrUnknownProvider), err == nil && p == nil:
-		return newSecrets(ctx, k.Keys, k.config.w.backend)
+		p, err := newSecrets(ctx, k.Keys, k.config.w.backend)
+		if err == nil && k.config.SecretsProvider() == secrets.TypePassphrase && p.Type() != secrets.TypePassphrase {
+			return nil, errors.New("the configuration file of the stack says secretsprovider: passphrase, and none is set: set HUSK_CONFIG_PASSPHRASE")
+		}
+		return p, err
 	case err != nil:
 		return nil, err
 	}

@@ -91,18 +91,11 @@ func (c *Config) rename(p secrets.Provider) error {
 
 // openWith returns the provider that the file names, nil if it names none.
 func (c *Config) openWith(ctx context.Context, keys state.KeySource) (secrets.Provider, error) {
-	typ, salt := c.SecretsProvider(), json.RawMessage(c.EncryptionSalt())
-	switch {
-	case typ == "" && len(salt) == 0:
-		return nil, nil
-	case typ == "" || typ == secrets.TypePassphrase:
-		var err error
-		if salt, err = json.Marshal(saltState{Salt: string(salt)}); err != nil {
-			return nil, err
-		}
-		typ = secrets.TypePassphrase
+	typ, state, err := c.key()
+	if typ == "" || err != nil {
+		return nil, err
 	}
-	return keys.Open(ctx, typ, salt)
+	return keys.Open(ctx, typ, state)
 }
 
 // nextProvider returns the provider that encrypts from now on, and keys that open the present ciphertexts, or ciphertexts with
