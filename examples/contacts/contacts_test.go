@@ -77,8 +77,28 @@ func sumOf(t *testing.T, language string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// inEach runs a test with each module.
-func inEach(t *testing.T, test func(t *testing.T, open func(t testing.TB, lenient bool, url string) *host.Provider)) {
+// opener opens a provider that may make requests to a URL.
+type opener = func(t testing.TB, lenient bool, url string) abi.Provider
+
+// inEach runs a test with each module, and with the process in Python.
+func inEach(t *testing.T, test func(t *testing.T, open opener)) {
+	t.Run("python", func(t *testing.T) {
+		t.Parallel()
+		shared := openPython(t) // because it takes half a second to start
+		test(t, func(t testing.TB, lenient bool, _ string) abi.Provider {
+			p := shared
+			if lenient { // for the conformance kit, which configures some with unknowns
+				p = openPython(t)
+			}
+			_, err := p.Handshake(t.Context(), abi.HandshakeRequest{Engine: "test", Features: abi.AllFeatures})
+			require.NoError(t, err)
+			return p
+		})
+	})
+	inModules(t, test)
+}
+
+func inModules(t *testing.T, test func(t *testing.T, open opener)) {
 	for _, l := range languages {
 		t.Run(l, func(t *testing.T) {
 			t.Parallel()
@@ -86,7 +106,7 @@ func inEach(t *testing.T, test func(t *testing.T, open func(t testing.TB, lenien
 			require.NoError(t, err)
 			module, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), wasm)
 			require.NoError(t, err)
-			test(t, func(t testing.TB, lenient bool, url string) *host.Provider {
+			test(t, func(t testing.TB, lenient bool, url string) abi.Provider {
 				var grants grant.Set
 				one, err := grant.ParseFlag("http=" + url)
 				require.NoError(t, err)
@@ -142,7 +162,7 @@ func service(t testing.TB) *guesttest.API {
 }
 
 func TestConformance(t *testing.T) {
-	inEach(t, func(t *testing.T, open func(testing.TB, bool, string) *host.Provider) {
+	inEach(t, func(t *testing.T, open opener) {
 		api := service(t)
 		report, err := conformance.Run(t.Context(), func(context.Context) (abi.Provider, error) { return open(t, true, api.URL), nil }, conformance.Options{
 			Seed: 7, Config: property.NewMap(property.Entry{Key: "url", Value: property.String(api.URL)}),
@@ -171,7 +191,7 @@ var life = guesttest.Lifecycle{
 
 // Whatever request of its life fails, nothing is forgotten.
 func TestFaults(t *testing.T) {
-	inEach(t, func(t *testing.T, open func(testing.TB, bool, string) *host.Provider) {
+	inEach(t, func(t *testing.T, open opener) {
 		guesttest.Faults(t, contact, life, func(t testing.TB) (*guesttest.Provider, *guesttest.API) {
 			api := service(t)
 			p := guesttest.Of(t, withoutPreviews{open(t, false, api.URL)})
@@ -183,7 +203,7 @@ func TestFaults(t *testing.T) {
 
 // The stack of a module holds the deepest values.
 func TestTheDeepestValues(t *testing.T) {
-	inEach(t, func(t *testing.T, open func(testing.TB, bool, string) *host.Provider) {
+	inModules(t, func(t *testing.T, open opener) {
 		api := service(t)
 		p := open(t, true, api.URL)
 		require.NoError(t, p.Configure(t.Context(), abi.ConfigureRequest{Inputs: property.NewMap(property.Entry{Key: "url", Value: property.String(api.URL)})}))
@@ -222,7 +242,7 @@ const asked = 200
 
 // The module answers generated requests as the provider in Go does.
 func TestAnswersOfTheTwin(t *testing.T) {
-	inEach(t, func(t *testing.T, open func(testing.TB, bool, string) *host.Provider) {
+	inEach(t, func(t *testing.T, open opener) {
 		ours, theirs := service(t), service(t)
 		twin, err := guest.New(provider.New())
 		require.NoError(t, err)
@@ -265,14 +285,20 @@ func ask[Q, R any](tw *twins, question Q, method func(abi.Provider, context.Cont
 	return ours, true
 }
 
-// schema requires that both have the same schema, but for who checks the arguments of functions.
+// schema requires that both have the same schema, but for who checks the arguments of functions: the host for C and Rust.
 func (tw *twins) schema() (*schema.Resource, *schema.Function) {
+	var texts [2]string
 	var parsed [2]*schema.Package
 	for i, p := range []abi.Provider{tw.native, tw.module} {
 		response, err := p.GetSchema(tw.t.Context(), abi.GetSchemaRequest{})
 		require.NoError(tw.t, err)
+		texts[i] = response.Schema
 		parsed[i], err = schemajson.Parse([]byte(response.Schema))
 		require.NoError(tw.t, err)
+	}
+	if _, python := tw.module.(*process); python {
+		require.Equal(tw.t, texts[0], texts[1])
+		return parsed[0].Resources[0], parsed[0].Functions[0]
 	}
 	require.True(tw.t, parsed[1].Functions[0].SchemaCheck)
 	parsed[1].Functions[0].SchemaCheck = false

@@ -19,7 +19,6 @@ import (
 	"github.com/husk-dev/husk/examples/contacts/provider"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/guest-sdk/guest"
-	"github.com/husk-dev/husk/host"
 )
 
 const contact = "contacts:index:Contact"
@@ -27,7 +26,7 @@ const contact = "contacts:index:Contact"
 // HostileOptions are for one language.
 type HostileOptions struct {
 	// Open returns the provider of the module.
-	Open func(t testing.TB, url string) *host.Provider
+	Open func(t testing.TB, url string) abi.Provider
 	// Long is how many bytes the longest texts have.
 	Long int
 	// Adapt returns a provider whose answers lack the parts that only one of the languages has; nil changes nothing.
@@ -49,7 +48,7 @@ func Hostile(t *testing.T, o HostileOptions) {
 	t.Cleanup(service.Close)
 	native, err := guest.New(provider.New())
 	require.NoError(t, err)
-	var module abi.Provider = o.Open(t, service.URL)
+	module := o.Open(t, service.URL)
 	var twin abi.Provider = native
 	if o.Adapt != nil {
 		twin, module = o.Adapt(twin), o.Adapt(module)

@@ -1,0 +1,264 @@
+package contacts_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/property/guestcbor"
+)
+
+// process is the provider in Python in a process of the machine's Python, with tests/process.py of the SDK in place of the engine. It asks the SDK
+// in a second; typescript/test and python/test ask modules.
+type process struct {
+	abi.Unimplemented
+	t    testing.TB
+	mu   sync.Mutex
+	to   io.Writer
+	from *bufio.Reader
+}
+
+// python returns the command that runs a file of the tests of the SDK in Python.
+func python(t testing.TB, file string, args ...string) *exec.Cmd {
+	program, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	if exec.CommandContext(t.Context(), program, "-c", "import sys; sys.exit(sys.version_info < (3, 11))").Run() != nil {
+		t.Skip("python3 is older than 3.11")
+	}
+	root, err := filepath.Abs("../../guest-sdk/python")
+	require.NoError(t, err)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, append([]string{filepath.Join(root, "tests", file)}, args...)...)
+	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+root+string(os.PathListSeparator)+"python")
+	return cmd
+}
+
+// TestTheSDKInPython runs the SDK's own tests.
+func TestTheSDKInPython(t *testing.T) {
+	out, err := python(t, "test_sdk.py").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+func openPython(t testing.TB) *process {
+	cmd := python(t, "process.py", "provider")
+	cmd.Stderr = os.Stderr
+	to, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	from, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		require.NoError(t, to.Close())
+		require.NoError(t, cmd.Wait())
+	})
+	return &process{t: t, to: to, from: bufio.NewReader(from)}
+}
+
+func answer[R any](ctx context.Context, p *process, method string, request any) (response R, err error) {
+	if ctx.Err() != nil {
+		return response, abi.AsError(ctx.Err())
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	sent, err := framed(reflect.ValueOf(request))
+	if err != nil {
+		return response, abi.NewError(abi.ErrorKindInvalidArgument, "the request cannot be passed to the provider: "+err.Error())
+	}
+	line, err := json.Marshal(map[string]any{"method": method, "request": sent})
+	require.NoError(p.t, err)
+	_, err = p.to.Write(append(line, '\n'))
+	require.NoError(p.t, err)
+	line, err = p.from.ReadBytes('\n')
+	require.NoError(p.t, err, "to %s", method)
+	var got struct{ Answer, Error map[string]any }
+	require.NoError(p.t, json.Unmarshal(line, &got))
+	if got.Error != nil {
+		e := &abi.Error{}
+		unframe(p.t, reflect.ValueOf(e).Elem(), got.Error)
+		return response, e
+	}
+	unframe(p.t, reflect.ValueOf(&response).Elem(), got.Answer)
+	return response, nil
+}
+
+// key returns the name that a field has in a module.
+func key(field string) string {
+	if strings.ToUpper(field) == field {
+		return strings.ToLower(field)
+	}
+	return strings.ToLower(field[:1]) + field[1:]
+}
+
+var features = []string{"secrets", "resourceReferences", "outputs", "autonaming", "preview", "writeOnly", "readFirst"}
+
+// framed returns what JSON has for a value of the contract.
+func framed(v reflect.Value) (any, error) {
+	switch x := v.Interface().(type) {
+	case property.Map:
+		data, err := guestcbor.Marshal(x)
+		return map[string]any{"cbor": base64.StdEncoding.EncodeToString(data)}, err
+	case abi.Features:
+		all := map[string]any{}
+		for i, name := range features {
+			all[name] = x>>i&1 == 1
+		}
+		return all, nil
+	case []byte:
+		return base64.StdEncoding.EncodeToString(x), nil
+	case fmt.Stringer:
+		if v.Kind() == reflect.Uint8 {
+			return x.String(), nil
+		}
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil, nil
+		}
+		return framed(v.Elem())
+	case reflect.Struct:
+		all := map[string]any{}
+		for i := range v.NumField() {
+			one, err := framed(v.Field(i))
+			if err != nil {
+				return nil, err
+			}
+			all[key(v.Type().Field(i).Name)] = one
+		}
+		return all, nil
+	case reflect.Slice:
+		all := make([]any, v.Len())
+		for i := range all {
+			one, err := framed(v.Index(i))
+			if err != nil {
+				return nil, err
+			}
+			all[i] = one
+		}
+		return all, nil
+	}
+	return v.Interface(), nil
+}
+
+// unframe sets a value of the contract. What is missing is zero.
+func unframe(t testing.TB, to reflect.Value, from any) {
+	if from == nil {
+		return
+	}
+	switch x := to.Addr().Interface().(type) {
+	case *property.Map:
+		data, err := base64.StdEncoding.DecodeString(from.(map[string]any)["cbor"].(string))
+		require.NoError(t, err)
+		*x, err = guestcbor.Unmarshal(data)
+		require.NoError(t, err)
+		return
+	case *abi.Features:
+		for i, name := range features {
+			if from.(map[string]any)[name] == true {
+				*x |= 1 << i
+			}
+		}
+		return
+	}
+	switch to.Kind() {
+	case reflect.Pointer:
+		to.Set(reflect.New(to.Type().Elem()))
+		unframe(t, to.Elem(), from)
+	case reflect.Struct:
+		all := from.(map[string]any)
+		for i := range to.NumField() {
+			if f := to.Type().Field(i); f.IsExported() && f.Name != "Cause" {
+				unframe(t, to.Field(i), all[key(f.Name)])
+			}
+		}
+	case reflect.Slice:
+		all := from.([]any)
+		to.Set(reflect.MakeSlice(to.Type(), len(all), len(all)))
+		for i := range all {
+			unframe(t, to.Index(i), all[i])
+		}
+	case reflect.Uint8: // an enumeration
+		for i := range 32 {
+			to.SetUint(uint64(i))
+			if to.Interface().(fmt.Stringer).String() == from {
+				return
+			}
+		}
+		t.Errorf("no such case: %v", from)
+	default:
+		to.Set(reflect.ValueOf(from).Convert(to.Type()))
+	}
+}
+
+func (p *process) Handshake(ctx context.Context, r abi.HandshakeRequest) (abi.HandshakeResponse, error) {
+	return answer[abi.HandshakeResponse](ctx, p, "handshake", r)
+}
+
+func (p *process) GetSchema(ctx context.Context, r abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
+	return answer[abi.GetSchemaResponse](ctx, p, "getSchema", r)
+}
+
+func (p *process) CheckConfig(ctx context.Context, r abi.CheckRequest) (abi.CheckResponse, error) {
+	return answer[abi.CheckResponse](ctx, p, "checkConfig", r)
+}
+
+func (p *process) DiffConfig(ctx context.Context, r abi.DiffRequest) (abi.DiffResponse, error) {
+	return answer[abi.DiffResponse](ctx, p, "diffConfig", r)
+}
+
+func (p *process) Configure(ctx context.Context, r abi.ConfigureRequest) error {
+	_, err := answer[struct{}](ctx, p, "configure", r)
+	return err
+}
+
+func (p *process) Check(ctx context.Context, r abi.CheckRequest) (abi.CheckResponse, error) {
+	return answer[abi.CheckResponse](ctx, p, "check", r)
+}
+
+func (p *process) Diff(ctx context.Context, r abi.DiffRequest) (abi.DiffResponse, error) {
+	return answer[abi.DiffResponse](ctx, p, "diff", r)
+}
+
+func (p *process) Create(ctx context.Context, r abi.CreateRequest) (abi.CreateResponse, error) {
+	return answer[abi.CreateResponse](ctx, p, "create", r)
+}
+
+func (p *process) Read(ctx context.Context, r abi.ReadRequest) (abi.ReadResponse, error) {
+	return answer[abi.ReadResponse](ctx, p, "read", r)
+}
+
+func (p *process) Update(ctx context.Context, r abi.UpdateRequest) (abi.UpdateResponse, error) {
+	return answer[abi.UpdateResponse](ctx, p, "update", r)
+}
+
+func (p *process) Delete(ctx context.Context, r abi.DeleteRequest) error {
+	_, err := answer[struct{}](ctx, p, "delete", r)
+	return err
+}
+
+func (p *process) List(ctx context.Context, r abi.ListRequest) (abi.ListResponse, error) {
+	return answer[abi.ListResponse](ctx, p, "list", r)
+}
+
+func (p *process) Invoke(ctx context.Context, r abi.InvokeRequest) (abi.InvokeResponse, error) {
+	return answer[abi.InvokeResponse](ctx, p, "invoke", r)
+}
+
+func (p *process) Exists(ctx context.Context, r abi.ExistsRequest) (abi.ExistsResponse, error) {
+	return answer[abi.ExistsResponse](ctx, p, "exists", r)
+}
