@@ -217,10 +217,11 @@ func (m *Module) buildImage(ctx context.Context, from *snapshot, prepare func(*i
 }
 
 // Bounds of an instance that makes the base image, for which users wait. Go providers need 10 ms and 100
-// million units, or 40 ms and 4 billion to initialize large tables, which are charged as a whole.
+// million units, or 40 ms and 4 billion to initialize large tables, which are charged as a whole. So is the
+// large function of CPython in each of its rounds: a provider in Python needs half a second and some 100 billion.
 const (
 	imageBuilderTime = 10 * time.Second
-	imageBuilderFuel = 1 << 34
+	imageBuilderFuel = 1 << 40
 )
 
 // effectDetector is a log that only notes whether there was something to log.

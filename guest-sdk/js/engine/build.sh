@@ -12,7 +12,7 @@ echo "43d2e48272208721a7aaea8e3f02d4b9318f12ef20cc4f5421b59d9a470706ef  $work/qu
 tar -xzf "$work/quickjs_ng-0.17.0.2.tar.gz" -C "$work"
 cd "$here/../../.." && go run ./abi/internal/witgen . "$work/contract.h"
 cd "$work/quickjs_ng-0.17.0.2/upstream-quickjs"
-cp "$here/engine.c" "$here/hash.zig" "$work/contract.h" .
+cp "$here/engine.c" "$here/layout.h" "$here/hash.zig" "$work/contract.h" .
 export PYTHONPATH="$work/zig" ZIG_GLOBAL_CACHE_DIR="$work/cache" ZIG_LOCAL_CACHE_DIR="$work/cache"
 python3 -m ziglang build-obj -target wasm32-wasi -O ReleaseSmall -fstrip hash.zig
 python3 -m ziglang cc -target wasm32-wasi -mexec-model=reactor -O2 -DNDEBUG -D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL \

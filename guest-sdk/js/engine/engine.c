@@ -1,38 +1,14 @@
 // The module that QuickJS-ng and a provider in JavaScript make: it exports the contract, and calls the functions of the
 // host. Values cross as the tables of contract.h describe them; properties are CBOR here and objects in JavaScript.
-#include <errno.h>
-#include <stdalign.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
-#include <wasi/api.h>
 #include "quickjs.h"
-
-#define EXPORT(name) __attribute__((export_name(name)))
-#define IMPORT(module, name) __attribute__((import_module(module), import_name(name)))
+#include "layout.h"
 
 // Scripts may use so much memory and stack, in bytes. The linker's stack is larger, because the engine's own functions use it, too.
 #define MEMORY_LIMIT (192u << 20)
 #define STACK_LIMIT (512u << 10)
-
-// The layout of a type in memory, and what it consists of.
-enum { BOOL, U8, U16, U32, U64, F64, STRING, BYTES, PROPERTIES, LIST, RECORD, VARIANT, ENUM, OPTION, RESULT, FLAGS };
-struct part { const char *name; uint32_t offset; const struct type *type; };
-struct type { uint8_t kind, align; uint16_t count; uint32_t size, payload; const struct part *parts; const struct type *of; };
-struct function { const char *name; const struct type *params, *result; };
-struct import { struct function f; void (*call)(const char *params, char *answer); };
-static const struct type t_bool = {BOOL, 1, 0, 1}, t_u16 = {U16, 2, 0, 2}, t_u32 = {U32, 4, 0, 4}, t_u64 = {U64, 8, 0, 8},
-    t_f64 = {F64, 8, 0, 8}, t_string = {STRING, 4, 0, 8}, t_bytes = {BYTES, 4, 0, 8}, t_properties = {PROPERTIES, 4, 0, 8};
-
-static void *serve(const struct function *f, char *params, bool allocated);
-static void release_answer(void);
-#define PUT(offset, type, value) (*(type *)(b + offset) = (value))
-#define GET(offset, type) (*(const type *)(b + offset))
-#include "contract.h"
 
 static JSRuntime *rt;
 static JSContext *ctx;
@@ -43,75 +19,6 @@ static JSValue untagged = JS_UNDEFINED; // the opposite
 static JSValue source = JS_UNDEFINED;   // returns the text of a module that is no file, or undefined
 static JSValue outcome;                 // of the call that is served
 static enum { WAITING, ANSWERED, FAILED } ended;
-
-// Memory of answers: blocks with a header that links them.
-struct block { struct block *next; max_align_t data[]; };
-static struct block *answers;
-static void *answer_memory(size_t n) {
-    struct block *b = calloc(1, sizeof *b + n);
-    if (!b) abort();
-    b->next = answers;
-    answers = b;
-    return b->data;
-}
-static void release(struct block **list) {
-    for (struct block *b; (b = *list); free(b)) *list = b->next;
-}
-static void release_answer(void) { release(&answers); }
-
-EXPORT("cabi_realloc") void *cabi_realloc(void *old, size_t old_size, size_t align, size_t n) {
-    void *p = n ? realloc(old_size ? old : NULL, n) : (void *)align;
-    if (!p) abort();
-    return p;
-}
-
-// Bytes that grow.
-struct buffer { uint8_t *at; size_t n, room; };
-static void append(struct buffer *b, const void *from, size_t n) {
-    if (b->n + n > b->room) {
-        b->room = (b->n + n) * 2 + 64;
-        if (!(b->at = realloc(b->at, b->room))) abort();
-    }
-    memcpy(b->at + b->n, from, n);
-    b->n += n;
-}
-
-// CBOR: deterministic, with numbers as floats outside of tags. Assets and archives have their kind of source as an integer.
-enum { TAG_ASSET = 48503, TAG_ARCHIVE = 48504 };
-
-static void head(struct buffer *b, uint8_t major, uint32_t n) {
-    uint8_t h[5] = {major << 5};
-    if (n < 24) { h[0] |= n; append(b, h, 1); return; }
-    if (n < 0x100) { h[0] |= 24; h[1] = n; append(b, h, 2); return; }
-    if (n < 0x10000) { h[0] |= 25; h[1] = n >> 8; h[2] = n; append(b, h, 3); return; }
-    h[0] |= 26; h[1] = n >> 24; h[2] = n >> 16; h[3] = n >> 8; h[4] = n;
-    append(b, h, 5);
-}
-
-static void big_endian(struct buffer *b, uint8_t first, uint64_t bits, int n) {
-    uint8_t h[9] = {first};
-    for (int i = 0; i < n; i++) h[i + 1] = bits >> 8 * (n - 1 - i);
-    append(b, h, n + 1);
-}
-
-static void number(struct buffer *b, double d) {
-    if (d != d) { big_endian(b, 0xf9, 0x7e00, 2); return; }
-    float f = (float)d;
-    if (f != d) { uint64_t bits; memcpy(&bits, &d, 8); big_endian(b, 0xfb, bits, 8); return; }
-    uint32_t bits;
-    memcpy(&bits, &f, 4);
-    uint32_t sign = bits >> 16 & 0x8000, mantissa = bits & 0x7fffff;
-    int exponent = (int)(bits >> 23 & 0xff) - 127;
-    if (exponent == 128) { big_endian(b, 0xf9, sign | 0x7c00, 2); return; }
-    if (exponent == -127 && !mantissa) { big_endian(b, 0xf9, sign, 2); return; }
-    if (exponent >= -14 && exponent <= 15 && !(mantissa & 0x1fff)) { big_endian(b, 0xf9, sign | (exponent + 15) << 10 | mantissa >> 13, 2); return; }
-    if (exponent >= -24 && exponent < -14) {
-        int shift = -14 - exponent + 13;
-        uint32_t whole = mantissa | 0x800000;
-        if (!(whole & ((1u << shift) - 1))) { big_endian(b, 0xf9, sign | whole >> shift, 2); return; }
-    }
-    big_endian(b, 0xfa, bits, 4);
-}
 
 struct entry { const char *key; size_t n; JSAtom atom; };
 static int by_key(const void *x, const void *y) {
@@ -253,13 +160,7 @@ static JSValue read_value(struct input *in, int depth) {
         if (info == 22) return JS_NULL;
         double d;
         if (info == 25) {
-            int exponent = n >> 10 & 31;
-            double m = n & 1023, scale = 1;
-            int power = (exponent ? exponent : 1) - 25;
-            for (int i = 0; i < (power < 0 ? -power : power); i++) scale *= 2;
-            if (exponent) m += 1024;
-            d = exponent == 31 ? (n & 1023 ? __builtin_nan("") : __builtin_inf()) : power < 0 ? m / scale : m * scale;
-            if (n >> 15) d = -d;
+            d = half(n);
         } else if (info == 26) {
             uint32_t bits = n;
             float f;
@@ -565,10 +466,6 @@ int husk_gettimeofday(struct timeval *tv, void *zone) {
     return 0;
 }
 
-// The files of the provider, where husk wrote them when it linked the module, and found this by its mark: for each the length of
-// its name and of its text in four bytes each, then both, each with a zero byte.
-static volatile struct { char mark[16]; const char *at; uint32_t size; } files = {"husk:files\n\1\2\3\4"};
-
 static JSModuleDef *compile(JSContext *c, const char *name, const char *text, size_t size) {
     JSValue m = JS_Eval(c, text, size, name, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY);
     if (JS_IsException(m)) return NULL;
@@ -578,14 +475,9 @@ static JSModuleDef *compile(JSContext *c, const char *name, const char *text, si
 }
 
 static JSModuleDef *load(JSContext *c, const char *name, void *opaque) {
-    for (const char *p = files.at, *end = p + files.size; p < end;) {
-        uint32_t n, size;
-        memcpy(&n, p, 4);
-        memcpy(&size, p + 4, 4);
-        const char *text = p + 8 + n + 1;
-        if (!strcmp(p + 8, name)) return compile(c, name, text, size);
-        p = text + size + 1;
-    }
+    uint32_t length;
+    const char *written = file(name, &length);
+    if (written) return compile(c, name, written, length);
     JSValue given = JS_NewString(c, name), text = JS_IsUndefined(source) ? JS_UNDEFINED : JS_Call(c, source, JS_UNDEFINED, 1, &given);
     JSModuleDef *m = NULL;
     size_t size;
