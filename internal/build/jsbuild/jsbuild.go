@@ -73,7 +73,7 @@ func build(ctx context.Context, dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	wasm, err := link(engine, append(files, file{"main", main}))
+	wasm, err := Link(engine, append(files, File{"main", main}))
 	if err != nil {
 		return nil, fmt.Errorf("linking it with %s: %w", filepath.Join(library, "engine.wasm"), err)
 	}
@@ -101,10 +101,15 @@ func entryOf(dir string) (string, error) {
 	return "", fmt.Errorf("its package.json has no \"main\", and there is none of the files %s", strings.Join(entries, ", "))
 }
 
-// find returns the place of a name in node_modules of the directory or of one above it, as Node.js looks for packages, or "".
+// find returns the place of a name in node_modules, as Node.js looks for packages, or "".
 func find(dir, name string) string {
+	return Find(dir, filepath.Join("node_modules", filepath.FromSlash(name)))
+}
+
+// Find returns the place of a file in a directory or in the first one above it that has it, or "".
+func Find(dir, name string) string {
 	for {
-		path := filepath.Join(dir, "node_modules", filepath.FromSlash(name))
+		path := filepath.Join(dir, name)
 		if _, err := os.Stat(path); err == nil {
 			return path
 		}
@@ -117,13 +122,13 @@ func find(dir, name string) string {
 }
 
 // scripts returns the files of the SDK.
-func scripts(library string) ([]file, error) {
+func scripts(library string) ([]File, error) {
 	paths, err := filepath.Glob(filepath.Join(library, "*.js"))
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(paths)
-	var files []file
+	var files []File
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -133,7 +138,7 @@ func scripts(library string) ([]file, error) {
 		if name == "./index.js" {
 			name = sdk
 		}
-		files = append(files, file{name, text})
+		files = append(files, File{name, text})
 	}
 	return files, nil
 }

@@ -23,7 +23,7 @@ func engineOf(mark string) []byte {
 }
 
 func TestLink(t *testing.T) {
-	wasm, err := link(engineOf(mark), []file{{"a", []byte("one")}, {"main", make([]byte, pageSize)}})
+	wasm, err := Link(engineOf(mark), []File{{"a", []byte("one")}, {"main", make([]byte, pageSize)}})
 	require.NoError(t, err)
 	m, err := wasmfile.Read(wasm, wasmfile.DefaultLimits())
 	require.NoError(t, err)
@@ -37,13 +37,13 @@ func TestLink(t *testing.T) {
 	require.EqualValues(t, len(files), binary.LittleEndian.Uint32(place[4:]))
 	require.Equal(t, byte('x'), place[8])
 
-	_, err = link(engineOf(mark), []file{{"main", make([]byte, 3*pageSize)}})
+	_, err = Link(engineOf(mark), []File{{"main", make([]byte, 3*pageSize)}})
 	require.ErrorContains(t, err, "for which the engine has no room")
-	_, err = link(engineOf("husk:file"), nil)
+	_, err = Link(engineOf("husk:file"), nil)
 	require.ErrorIs(t, err, errNoEngine)
-	_, err = link(engineOf(mark+"12345678"+mark), nil)
+	_, err = Link(engineOf(mark+"12345678"+mark), nil)
 	require.ErrorIs(t, err, errNoEngine)
-	_, err = link([]byte("text"), nil)
+	_, err = Link([]byte("text"), nil)
 	require.ErrorIs(t, err, wasmfile.ErrNotWasm)
 }
 

@@ -9,22 +9,22 @@ import (
 	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
-// file is a file of a provider, by the name that others import it by.
-type file struct {
-	name string
-	text []byte
+// File is a file of a provider, by the name that others import it by.
+type File struct {
+	Name string
+	Text []byte
 }
 
-// mark is in the engine's memory before the place for the address and the size of the files, see engine.c.
+// mark is in the engine's memory before the place for the address and the size of the files, see layout.h.
 const mark = "husk:files\n\x01\x02\x03\x04\x00"
 
 const pageSize = 64 << 10
 
 // errNoEngine is the error for a module that is no engine.
-var errNoEngine = errors.New("it is no JavaScript engine of Husk")
+var errNoEngine = errors.New("it is no engine of Husk")
 
-// link returns the engine with files behind its memory.
-func link(engine []byte, files []file) ([]byte, error) {
+// Link returns an engine with files behind its memory.
+func Link(engine []byte, files []File) ([]byte, error) {
 	m, err := wasmfile.Read(engine, wasmfile.DefaultLimits())
 	if err != nil {
 		return nil, err
@@ -35,10 +35,10 @@ func link(engine []byte, files []file) ([]byte, error) {
 	}
 	var content []byte
 	for _, f := range files {
-		content = binary.LittleEndian.AppendUint32(content, uint32(len(f.name)))
-		content = binary.LittleEndian.AppendUint32(content, uint32(len(f.text)))
-		content = append(append(content, f.name...), 0)
-		content = append(append(content, f.text...), 0)
+		content = binary.LittleEndian.AppendUint32(content, uint32(len(f.Name)))
+		content = binary.LittleEndian.AppendUint32(content, uint32(len(f.Text)))
+		content = append(append(content, f.Name...), 0)
+		content = append(append(content, f.Text...), 0)
 	}
 	memory := m.Memories[0]
 	at := memory.Min * pageSize

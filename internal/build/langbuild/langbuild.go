@@ -31,6 +31,7 @@ var languages = []Language{
 	{"c", hasC, buildC},
 	{"rust", hasRust, buildRust},
 	{"typescript", hasPackage, buildPackage},
+	{"python", hasPython, buildPython},
 }
 
 // pulumiManifest is the file of a package of Pulumi's SDK, whose source an SDK of Pulumi runs.
@@ -65,10 +66,8 @@ func Refused(dir string) error {
 	case has(dir, pulumiManifest):
 		return fmt.Errorf("%s is a package of Pulumi's SDK, as it has a file %s, and no module is built of one: list the directory under "+
 			"packages in the project file, not under plugins.providers; in Node.js and Python it runs as a process without a sandbox", dir, pulumiManifest)
-	case has(dir, "pyproject.toml"), has(dir, "*.py"):
-		return fmt.Errorf("the provider in %s is Python source, and there is no SDK for modules in Python: write it in Go, C, Rust, or TypeScript, "+
-			"as husk new provider --language begins it, or with Pulumi's SDK for Python, in a directory with a file %s: the project lists "+
-			"that under packages, and it runs as a process without a sandbox", dir, pulumiManifest)
+	case has(dir, "*.py"):
+		return fmt.Errorf("the provider in %s is Python source without a %s: husk new provider --language python begins one that has it", dir, pyproject)
 	}
 	return nil
 }

@@ -45,8 +45,7 @@ func TestSourceWithoutAnSDK(t *testing.T) {
 		files []string
 		want  []string // nil if the source is not refused
 	}{
-		"a package of Python":             {[]string{"pyproject.toml"}, []string{"there is no SDK for modules in Python", "Pulumi's SDK for Python", process}},
-		"a script in Python":              {[]string{"app.py"}, []string{"there is no SDK for modules in Python", process}},
+		"a script in Python":              {[]string{"app.py"}, []string{"is Python source without a pyproject.toml", "husk new provider --language python"}},
 		"components in Python":            {[]string{"PulumiPlugin.yaml", "__main__.py", "pyproject.toml"}, []string{"PulumiPlugin.yaml", component, process}},
 		"components in Node.js":           {[]string{"PulumiPlugin.yaml", "package.json", "index.ts"}, []string{"PulumiPlugin.yaml", component, process}},
 		"components in YAML":              {[]string{"PulumiPlugin.yaml"}, []string{"PulumiPlugin.yaml", component}},
@@ -97,4 +96,89 @@ func TestTheSourceIsNotTakenForZig(t *testing.T) {
 	_, err = langbuild.Of(dir).Build(t.Context(), dir, nil)
 	require.ErrorContains(t, err, "zig in "+dir)
 	require.NoFileExists(t, filepath.Join(dir, "ran"))
+}
+
+// The module of a provider in Python has its files and those of the packages that it requires, and the error says what the author can do.
+func TestPython(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil || runtime.GOOS == "windows" || exec.Command(python, "-c", "import sys; sys.exit(sys.version_info < (3, 11))").Run() != nil {
+		t.Skip("needs Python 3.11")
+	}
+	dir := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	build := func() ([]byte, error) { return langbuild.Of(dir).Build(t.Context(), dir, nil) }
+	fails := func(want string) {
+		_, err := build()
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, dir)
+	}
+	const ran = "open('ran', 'w')\n"
+	write("pyproject.toml", "[project]\nname = 'my-notes'\ndependencies = ['Some.Package[more]>=1 ; python_version > \"3\"', 'nowhere; os_name == \"nt\"', 'husk-provider']\n")
+	write("json.py", ran)
+	fails("there is no virtual environment .venv to build it with: run python3 -m venv .venv there")
+
+	out, err := exec.Command(python, "-m", "venv", "--without-pip", filepath.Join(dir, ".venv")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	fails("there is no package husk-provider in its virtual environment to build it with: run " + filepath.Join(dir, ".venv", "bin", "pip") + " install .")
+	places, err := filepath.Glob(filepath.Join(dir, ".venv", "lib", "python3*", "site-packages"))
+	require.NoError(t, err)
+	require.Len(t, places, 1)
+	packages, err := filepath.Rel(dir, places[0])
+	require.NoError(t, err)
+	packages = filepath.ToSlash(packages)
+	files, err := os.ReadFile("../../../guest-sdk/python/husk_provider/_files.py")
+	require.NoError(t, err)
+	write(packages+"/husk_provider/__init__.py", "SDK = 1\n")
+	write(packages+"/husk_provider/_files.py", string(files))
+	install := func(name, requires string, files ...string) {
+		record := name + "-1.dist-info/METADATA,,\n"
+		for _, file := range files {
+			write(packages+"/"+file, "# "+file+"\n"+ran)
+			record += file + ",,\n"
+		}
+		write(packages+"/"+name+"-1.dist-info/METADATA", "Name: "+name+"\nVersion: 1\n"+requires)
+		write(packages+"/"+name+"-1.dist-info/RECORD", record)
+	}
+	install("some_package", "Requires-Dist: other; extra == 'more'\nRequires-Dist: absent; extra == 'less'\n", "some_package/__init__.py", "some_package/data.txt")
+	fails("some-package requires other")
+	install("other", "", "other.py", "other.so")
+	fails("the package other has native code (other.so), which no module runs: require one in Python only")
+	require.NoError(t, os.Remove(filepath.Join(dir, filepath.FromSlash(packages), "other.so")))
+	install("other", "Requires-Dist: Some-Package\n", "other.py")
+	fails("there is no provider.py or main.py: name the module that has the provider in pyproject.toml")
+	write("src/my_notes/__init__.py", ran)
+	write("src/my_notes/words.txt", "words")
+	write("src/my_notes/tests/test_notes.py", ran)
+	fails("there is no " + filepath.Join(dir, packages, "husk_provider", "engine.wasm"))
+
+	// An engine is a module with the mark in its data, and a memory of two pages.
+	write(packages+"/husk_provider/engine.wasm", "text")
+	fails("linking the provider in ")
+	write(packages+"/husk_provider/engine.wasm", "\x00asm\x01\x00\x00\x00\x05\x03\x01\x00\x02\x0b\x1e\x01\x00\x41\x10\x0b\x18husk:files\n\x01\x02\x03\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00")
+	wasm, err := build()
+	require.NoError(t, err)
+	for _, want := range []string{
+		"main\x00my_notes\x00", "husk_provider/__init__.py\x00SDK", "some_package/__init__.py\x00#", "some_package/data.txt\x00#", "other.py\x00#",
+		"some_package-1.dist-info/METADATA\x00Name: some_package", "my_notes/__init__.py\x00open", "my_notes/words.txt\x00words",
+	} {
+		require.Contains(t, string(wasm), want)
+	}
+	require.NotContains(t, string(wasm), "test_notes")
+	require.NotContains(t, string(wasm), "json.py", "the source is in src")
+	require.NoFileExists(t, filepath.Join(dir, "ran"), "no code of the project or of its packages runs")
+
+	write("src/other.py", "")
+	fails("its file other.py has the name of one in a package: rename it")
+	require.NoError(t, os.Remove(filepath.Join(dir, "src", "other.py")))
+	write("pyproject.toml", "[tool.husk]\nmain = 'nothing'\n")
+	fails("tool.husk.main names nothing, and there is no such module")
+	write("pyproject.toml", "[tool.husk\n")
+	fails("pyproject.toml: ")
+	write("src/my_notes/fast.so", "")
+	write("pyproject.toml", "")
+	fails("fast.so is native code, which no module runs")
 }

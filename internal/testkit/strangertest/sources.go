@@ -49,6 +49,10 @@ var Sources = []Source{
 	{"a provider in TypeScript with packages above the project", provider, map[string]string{
 		"src/package.json": "{}", "src/index.ts": "", "../node_modules/@husk/provider/engine.wasm": "", "../node_modules/.bin/esbuild": own,
 	}, []string{"preview"}},
+	{"a provider in Python", provider, map[string]string{"src/pyproject.toml": "", "src/provider.py": "", "src/.venv/bin/python": own}, []string{"preview"}},
+	{"a provider in Python with packages above the project", provider, map[string]string{
+		"src/pyproject.toml": "", "src/provider.py": "", "../.venv/bin/python": own,
+	}, []string{"preview"}},
 	{"a policy pack in Rust", policies, map[string]string{"src/Cargo.toml": "", "src/build.rs": ""}, []string{"preview"}},
 	{"components in Node.js", components, map[string]string{
 		"src/PulumiPlugin.yaml": "runtime: nodejs\n", "src/index.js": "", "src/" + sdkOfNode: "{}",

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -84,6 +85,10 @@ func All() []Template {
 		{
 			Name: "provider", Title: "a provider in TypeScript", Language: "typescript", Projects: []string{"example"},
 			Next: []string{"npm install", "husk provider test .", "husk preview -C example"},
+		},
+		{
+			Name: "provider", Title: "a provider in Python", Language: "python", Projects: []string{"example"},
+			Next: []string{"python3 -m venv .venv", ".venv/bin/pip install .", "husk provider test .", "husk preview -C example"},
 		},
 		{
 			Name: "component", Title: "a component in Go: a resource that is made of others", Projects: []string{"example"},
@@ -170,6 +175,14 @@ func (s Source) npm() string {
 		return "^" + strings.TrimPrefix(s.Version, "v")
 	}
 	return "file:" + filepath.ToSlash(filepath.Join(s.Dir, "guest-sdk", "js"))
+}
+
+// pip returns the requirement of the SDK in a pyproject.toml.
+func (s Source) pip() string {
+	if s.Dir == "" {
+		return "husk-provider~=" + strings.TrimPrefix(s.Version, "v")
+	}
+	return "husk-provider @ " + (&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(s.Dir, "guest-sdk", "python"))}).String()
 }
 
 // goVersion returns the version of Go that built this program. The SDK needs it at most.
@@ -261,7 +274,7 @@ func (t Template) files(o Options) (files, error) {
 	if t.Dir != "" {
 		return t.filesOfPulumi(o)
 	}
-	fill := strings.NewReplacer("{{name}}", o.Name, "{{require}}", o.Source.require(), "{{npm}}", o.Source.npm(), "{{go}}", goVersion())
+	fill := strings.NewReplacer("{{name}}", o.Name, "{{require}}", o.Source.require(), "{{npm}}", o.Source.npm(), "{{pip}}", o.Source.pip(), "{{go}}", goVersion())
 	var out files
 	root := path.Join("templates", t.Name)
 	if t.Language != "" {

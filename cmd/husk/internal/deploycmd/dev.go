@@ -40,7 +40,7 @@ func ProviderDev(app *cli.App) *cobra.Command {
 			if native {
 				return a.devNative(cmd.Context(), args[0], f)
 			}
-			f.interpret = langbuild.Of(args[0]) == nil // modules of other languages are small, and compiled in a moment
+			f.interpret = langbuild.Of(args[0]) == nil // the interpreter is for modules of Go
 			ahead := &compiler{app: a, dir: args[0]}
 			defer ahead.stop()
 			return a.watchFiles(a.watching(cmd.Context(), args), func(<-chan struct{}) error {

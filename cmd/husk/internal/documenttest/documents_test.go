@@ -170,6 +170,10 @@ import (
 		leave("packages of npm and an engine, which TestTutorial of examples/contacts/typescript/test has"), leave("the same test"), leave("the same test"),
 		leave("the same test"), leave("the same test"), leave("the same test"),
 	},
+	"docs/tutorial-provider-python.md": {
+		leave("packages of PyPI and an engine, which TestTutorial of examples/contacts/python/test has"), leave("the same test"), leave("the same test"),
+		leave("the same test"), leave("the same test"), leave("the same test"),
+	},
 	"docs/tutorial-provider.md": {run("."), run("greeter"), run("greeter"), run("greeter"), run("greeter")},
 	"docs/tutorial-provider-c.md": {
 		run("."), leave("husk provider build has the same flags"), built("greeter"), leave("an excerpt of the template"),

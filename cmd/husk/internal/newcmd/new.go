@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -60,7 +59,7 @@ func (a commands) create() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.list, "list", false, "list the templates")
-	flags.Var(language{cli.Choice(&o.language, languages()...)}, "language", "language of a provider: "+cli.AnyOf(languages())+" (default go)")
+	flags.Var(cli.Choice(&o.language, languages()...), "language", "language of a provider: "+cli.AnyOf(languages())+" (default go)")
 	flags.StringVar(&o.name, "name", "", "name of the project or package (default: the directory's name)")
 	flags.StringVar(&o.description, "description", "", "description of the project, for a template of Pulumi")
 	flags.StringVar(&o.sdk, "sdk", "", "use the SDK in this checkout of Husk (default: the one that this husk was built from)")
@@ -85,20 +84,6 @@ func languages() []string {
 		}
 	}
 	return known
-}
-
-// language is a flag that says of a language without an SDK what to do.
-type language struct{ choice }
-
-type choice = cli.Words
-
-// Set implements [pflag.Value].
-func (l language) Set(word string) error {
-	if word == "python" {
-		return errors.New("there is no SDK for modules in Python: choose " + cli.AnyOf(l.Words()) + ", or write a provider with Pulumi's SDK " +
-			"for Python, which runs as a process without a sandbox (docs/pulumi.md)")
-	}
-	return l.choice.Set(word)
 }
 
 func listed() string {

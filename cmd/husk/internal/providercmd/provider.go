@@ -43,9 +43,9 @@ func (a commands) providerBuild() *cobra.Command {
 		Use: "build DIR", Short: "Build a provider or policy pack from source into one .wasm file",
 		Long: "Build a provider or policy pack from source into one .wasm file. The source is a main package in Go, the C\n" +
 			"files of a directory, for which Zig must be installed (pip install ziglang), a crate in Rust, for which cargo and\n" +
-			"its target wasm32-wasip1 must be, or a package of npm in TypeScript or JavaScript that has the SDK and esbuild\n" +
-			"installed. Unlike go build, this command writes name and version into the module, so that they can be read\n" +
-			"without running it.",
+			"its target wasm32-wasip1 must be, a package of npm in TypeScript or JavaScript that has the SDK and esbuild\n" +
+			"installed, or a pyproject.toml with Python and a virtual environment .venv that has the SDK. Unlike go build,\n" +
+			"this command writes name and version into the module, so that they can be read without running it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithPlugins(cmd.Context(), nil, func(p *plugins.Plugins) error {
 				built, err := p.Build(cmd.Context(), args[0])

@@ -128,8 +128,10 @@ func TestContacts(t *testing.T) {
 
 	t.Run("whatever the service answers or the engine asks, it refuses it or answers as the provider in Go does", func(t *testing.T) {
 		difftest.Hostile(t, difftest.HostileOptions{
-			Long: 200_000, Open: func(t testing.TB, url string) *host.Provider { return open(t, module, false, url) },
-			Adapt: func(p abi.Provider) abi.Provider { return withoutZeros{p} },
+			Long: 200_000, Open: func(t testing.TB, url string) abi.Provider { return open(t, module, false, url) },
+			Adapt: func(p abi.Provider) abi.Provider {
+				return difftest.Without{Provider: p, Names: []string{"password", "tags", "address"}}
+			},
 		})
 	})
 
@@ -137,7 +139,9 @@ func TestContacts(t *testing.T) {
 		ours, our := service(t)
 		theirs, their := service(t)
 		difftest.Compare(t, provider.New(), load, difftest.Options{
-			Grants: granted(t, theirs.URL), Adapt: func(p abi.Provider) abi.Provider { return withoutZeros{p} },
+			Grants: granted(t, theirs.URL), Adapt: func(p abi.Provider) abi.Provider {
+				return difftest.Without{Provider: p, Names: []string{"password", "tags", "address"}}
+			},
 			Native: pt.MapOf(pt.Object{"url": ours.URL}), Module: pt.MapOf(pt.Object{"url": theirs.URL}),
 			Samples: map[string]property.Map{
 				contact:               pt.MapOf(pt.Object{"name": "Ann", "address": pt.Object{"city": "Bern"}, "password": "correct horse"}),
@@ -157,38 +161,4 @@ func TestContacts(t *testing.T) {
 			},
 		})
 	})
-}
-
-// withoutZeros leaves out what JavaScript has undefined for, and Go a zero.
-type withoutZeros struct{ abi.Provider }
-
-func (p withoutZeros) Create(ctx context.Context, r abi.CreateRequest) (abi.CreateResponse, error) {
-	response, err := p.Provider.Create(ctx, r)
-	response.State = leftOut(response.State)
-	return response, err
-}
-
-func (p withoutZeros) Read(ctx context.Context, r abi.ReadRequest) (abi.ReadResponse, error) {
-	response, err := p.Provider.Read(ctx, r)
-	response.State = leftOut(response.State)
-	if response.Inputs != nil {
-		inputs := leftOut(*response.Inputs)
-		response.Inputs = &inputs
-	}
-	return response, err
-}
-
-func (p withoutZeros) Update(ctx context.Context, r abi.UpdateRequest) (abi.UpdateResponse, error) {
-	response, err := p.Provider.Update(ctx, r)
-	response.State = leftOut(response.State)
-	return response, err
-}
-
-func leftOut(state property.Map) property.Map {
-	for _, name := range []string{"password", "tags", "address"} {
-		if v := state.Get(name).Plain(); v.IsNull() || v.Equal(property.String("")) {
-			state = state.Without(name)
-		}
-	}
-	return state
 }
