@@ -15,87 +15,98 @@ type Move struct{ Before, After *state.Resource }
 // outside, and still uses the ones that it used before.
 type Parting struct {
 	kin *kin
-	// left and joined hold the components that resources leave and join.
+	// left holds the parts that leave a component, and joined the components that join it.
 	left, joined map[urn.URN][]urn.URN
-	// needed holds what the parts need after the change, directly or not.
+	// parts are all parts that are named from now on, after the change, and needed what they need, directly or not, once it was looked for.
+	parts  []*state.Resource
 	needed map[urn.URN]bool
 }
 
 // NewParting returns what moves among all resources change in this way, nil if that is nothing.
 func NewParting(all []*state.Resource, moves []Move) *Parting {
-	p := &Parting{kin: &kin{all: all}, left: make(map[urn.URN][]urn.URN), joined: make(map[urn.URN][]urn.URN), needed: make(map[urn.URN]bool)}
-	var parts []*state.Resource
+	p := &Parting{kin: &kin{all: all}, left: make(map[urn.URN][]urn.URN), joined: make(map[urn.URN][]urn.URN)}
 	for _, m := range moves {
 		before, after := slices.Collect(p.kin.above(m.Before)), slices.Collect(p.kin.above(m.After))
 		for _, component := range before {
 			if !slices.Contains(after, component) {
-				p.left[m.Before.URN] = append(p.left[m.Before.URN], component)
-				parts = append(parts, m.After)
+				p.left[component] = append(p.left[component], m.Before.URN)
+				p.parts = append(p.parts, m.After)
 			}
 		}
 		for _, component := range after {
 			if !m.After.Custom && !slices.Contains(before, component) {
-				p.joined[m.Before.URN] = append(p.joined[m.Before.URN], component)
-				parts = append(parts, &state.Resource{Dependencies: p.kin.children[component]})
+				p.joined[component] = append(p.joined[component], m.Before.URN)
+				p.parts = append(p.parts, &state.Resource{Dependencies: p.partsOf(component)})
 			}
 		}
 	}
-	if len(parts) == 0 {
+	if len(p.parts) == 0 {
 		return nil
 	}
-	byURN := make(map[urn.URN]*state.Resource, len(all))
-	for _, res := range all {
-		if !res.Delete {
-			byURN[res.URN] = res
+	return p
+}
+
+// partsOf returns the parts that a user outside of a component uses by naming it.
+func (p *Parting) partsOf(component urn.URN) []urn.URN {
+	return p.kin.parts(component, &state.Resource{})
+}
+
+// isNeeded reports whether a part needs a resource after the change. Most changes concern no user, and do not ask.
+func (p *Parting) isNeeded(u urn.URN) bool {
+	if p.needed == nil {
+		p.needed = make(map[urn.URN]bool)
+		byURN := make(map[urn.URN]*state.Resource, len(p.kin.all))
+		for _, res := range p.kin.all {
+			if !res.Delete {
+				byURN[res.URN] = res
+			}
+		}
+		for _, part := range p.parts {
+			Walk(part, func(_ *state.Resource, needed urn.URN) *state.Resource {
+				if p.needed[needed] {
+					return nil
+				}
+				p.needed[needed] = true
+				return byURN[needed]
+			})
 		}
 	}
-	for _, part := range parts {
-		Walk(part, func(_ *state.Resource, needed urn.URN) *state.Resource {
-			if p.needed[needed] {
-				return nil
-			}
-			p.needed[needed] = true
-			return byURN[needed]
-		})
-	}
-	return p
+	return p.needed[u]
 }
 
 // Keep returns a resource that names the parts wherever it named a component for them. That is user itself if it used none, or if a
 // part needs it by now.
 func (p *Parting) Keep(user *state.Resource) *state.Resource {
-	if p.needed[user.URN] && !user.Delete {
+	var named []urn.URN
+	user.VisitNeeds(func(m state.Mention) {
+		if UsesParts(m.Role) && (p.left[m.URN] != nil || p.joined[m.URN] != nil) && !slices.Contains(named, m.URN) {
+			named = append(named, m.URN)
+		}
+	})
+	if len(named) == 0 || !user.Delete && p.isNeeded(user.URN) {
 		return user
 	}
-	named := make(map[urn.URN]bool)
-	user.VisitNeeds(func(m state.Mention) { named[m.URN] = named[m.URN] || UsesParts(m.Role) })
 	above := slices.Collect(p.kin.above(user))
-	for _, component := range above {
-		delete(named, component)
-	}
 	kept := make(map[urn.URN][]urn.URN) // by the components that are named for them
-	for part, components := range p.left {
-		for _, component := range components {
-			kept[component] = append(kept[component], part)
+	for _, component := range named {
+		if slices.Contains(above, component) {
+			continue
 		}
-	}
-	for moved, components := range p.joined {
-		for _, component := range components {
-			if slices.Contains(above, moved) {
-				kept[component] = append(kept[component], p.kin.children[component]...)
-			}
+		kept[component] = slices.Clone(p.left[component])
+		if slices.ContainsFunc(p.joined[component], func(moved urn.URN) bool { return slices.Contains(above, moved) }) {
+			kept[component] = append(kept[component], p.partsOf(component)...)
 		}
 	}
 	n, changed := *user, false
 	with := func(urns []urn.URN, component urn.URN) []urn.URN {
 		for _, part := range kept[component] {
-			if named[component] && part != user.URN && !slices.Contains(urns, part) {
+			if part != user.URN && !slices.Contains(urns, part) {
 				urns, changed = append(slices.Clip(urns), part), true
 			}
 		}
 		return urns
 	}
-	for _, component := range slices.Sorted(maps.Keys(kept)) {
+	for _, component := range slices.Sorted(slices.Values(named)) {
 		n.Dependencies = with(n.Dependencies, component)
 	}
 	n.PropertyDependencies = maps.Clone(user.PropertyDependencies)

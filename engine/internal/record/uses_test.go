@@ -66,6 +66,17 @@ func TestUserThatJoinsItsComponent(t *testing.T) {
 	require.Equal(t, []urn.URN{"net", "part"}, r.Lookup("vm").Dependencies)
 }
 
+// It uses the parts of a component that it moves into, too: naming the outer one says so no longer.
+func TestUserThatJoinsAComponentWithin(t *testing.T) {
+	sub, deep := &state.Resource{URN: "sub", Parent: "net"}, &state.Resource{URN: "deep", Custom: true, Parent: "sub"}
+	app := &state.Resource{URN: "app", Parent: "root"}
+	r, _ := parting(sub, deep, app, &state.Resource{URN: "vm", Parent: "app", Dependencies: []urn.URN{"net"}})
+	inside := *app
+	inside.Parent = "sub"
+	require.NoError(t, r.Record(t.Context(), Replace(app, &inside)))
+	require.Equal(t, []urn.URN{"net", "part", "sub", "deep"}, r.Lookup("vm").Dependencies)
+}
+
 // A part does not become a dependency of what it needs itself by now: the state would not hold together.
 func TestPartThatLeavesForItsUser(t *testing.T) {
 	user := &state.Resource{URN: "vm", Dependencies: []urn.URN{"net"}}
