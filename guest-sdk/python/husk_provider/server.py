@@ -12,9 +12,9 @@ from .provider import (
     Autonaming, Change, CheckFailure, CheckRequest, CreateRequest, DeclaredFunction, DeclaredResource, DeleteRequest, Diff, DiffRequest, ExistsRequest,
     ListRequest, PreviewRequest, Provider, ReadRequest, UpdateRequest,
 )
-from .schema import ObjectType, check, diff, document, nearest
+from .schema import ObjectType, Property, check, diff, document, nearest
 from .values import (
-    Output, Properties, Secret, Value, by_key, contains_path, contains_secrets, contains_unknowns, equal, is_null, parse_path, parts, path_text,
+    Output, Properties, Secret, Value, by_key, contains_path, contains_secrets, contains_unknowns, crosses, equal, is_null, parse_path, parts, path_text,
     plain, secret_of, transform, unknown, well_formed,
 )
 
@@ -22,18 +22,24 @@ _MIN_SECRET_TEXT = 8  # a secret that is shorter, in bytes, is not looked for el
 _MAX_FRAMES = 12
 
 
+def _told(e: BaseException) -> HuskError | None:
+    """Returns the error of the contract among what was raised and its causes."""
+    cause: BaseException | None = e
+    while cause is not None and not isinstance(cause, HuskError):
+        cause = cause.__cause__
+    return cause
+
+
 def error_of(e: BaseException) -> dict[str, Any]:
     """Returns what was raised as an error of the contract."""
-    cause: BaseException | None = e
-    while cause is not None:
-        if isinstance(cause, HuskError):
-            kind = "internal" if cause.kind == "init-failed" and not cause.init_failure else cause.kind
-            said, why = str(e), str(cause)
-            return {
-                "kind": kind, "origin": cause.origin, "message": well_formed(said if why in said else f"{said}: {why}"), "path": cause.path,
-                "missingKeys": cause.missing_keys, "initFailure": cause.init_failure,
-            }
-        cause = cause.__cause__
+    told = _told(e)
+    if told:
+        kind = "internal" if told.kind == "init-failed" and not told.init_failure else told.kind
+        said, why = str(e), str(told)
+        return {
+            "kind": kind, "origin": told.origin, "message": well_formed(said if why in said else f"{said}: {why}"), "path": told.path,
+            "missingKeys": told.missing_keys, "initFailure": told.init_failure,
+        }
     if isinstance(e, SystemExit):
         message = "the provider called sys.exit, which would end the provider: raise an error, or return"
     else:
@@ -155,6 +161,10 @@ def _short(token: str) -> str:
     return f"{package}:{name}" if module in ("", "index") else f"{package}:{module}:{name}"
 
 
+def _reason(e: dict[str, Any]) -> str:
+    return (f"{e['path']}: " if e["path"] else "") + e["message"]
+
+
 def _fields(o: ObjectType, given: Any, what: str) -> Properties:
     return shapes.store(o, given, what, partial=True)
 
@@ -261,29 +271,53 @@ class Server:
 
     def as_state(self, r: DeclaredResource, inputs: Properties) -> Properties:
         """Returns inputs as a state that repeats them, without secrets."""
-        o = ObjectType(cls=r.state.cls).fill(p for p in r.state.properties if p.name in r.inputs.by_name)
-        return shapes.repeated(o, inputs)
+        repeated = [p for p in r.state.properties if p.name in r.inputs.by_name and r.inputs.by_name[p.name].type.same(p.type)]
+        return shapes.repeated(ObjectType(cls=r.state.cls).fill(repeated), inputs)
 
     def inherit(self, r: DeclaredResource, m: Properties, inputs: Properties) -> Properties:
         return _merged_secrets(m, inputs, self.as_state(r, inputs))
 
-    def recorded(self, r: DeclaredResource, state: Any, inputs: Properties, id: str) -> Properties:
-        """Returns the state that the author's code answered. The object exists, so one that does not fit loses its properties alone."""
-        try:
-            return self.inherit(r, shapes.store(r.state, state, "the state"), inputs)
-        except HuskError as e:
-            e.kind = "init-failed"
-            e.init_failure = {
-                "id": id, "state": self.inherit(r, self.as_state(r, inputs), inputs), "reasons": [(f"{e.path}: " if e.path else "") + str(e)],
-            }
-            raise
+    def stored(self, r: DeclaredResource, properties: Sequence[Property], state: Any, inputs: Properties) -> Properties:
+        found = self.inherit(r, shapes.store(ObjectType(cls=r.state.cls).fill(properties), state, "the state"), inputs)
+        crosses(found)
+        return found
 
-    def unhealthy(self, r: DeclaredResource, e: InitFailed, inputs: Properties, id: str) -> InitFailed:
-        id = e.id or id
-        if id:
-            state = self.inherit(r, shapes.store(r.state, e.state, "the state"), inputs)
-            e.init_failure = {"id": id, "state": state, "reasons": [well_formed(str(t).strip()) for t in e.reasons or [e.message]]}
-        return e
+    def made(self, r: DeclaredResource, state: Any, inputs: Properties, olds: Properties) -> tuple[Properties, dict[str, Any] | None]:
+        """Returns the state that the author's code answered, and the error if it does not fit.
+
+        The object exists: what does not fit is as the inputs have it, or as it was recorded.
+        """
+        try:
+            return self.stored(r, r.state.properties, state, inputs), None
+        except Exception as e:
+            kept = self.inherit(r, {**olds, **self.as_state(r, inputs)}, inputs)
+            for p in r.state.properties:
+                try:
+                    found = self.stored(r, [p], state, inputs)
+                except Exception:
+                    if p.secret and p.name in kept:
+                        kept[p.name] = secret_of(kept[p.name])
+                    continue
+                kept.pop(p.name, None)
+                kept.update(found)
+            return kept, error_of(e)
+
+    def recorded(self, r: DeclaredResource, state: Any, inputs: Properties, id: str, olds: Properties) -> Properties:
+        kept, wrong = self.made(r, state, inputs, olds)
+        if wrong is None:
+            return kept
+        e = HuskError("init-failed", wrong["message"], wrong["path"])
+        e.init_failure = {"id": id, "state": kept, "reasons": [_reason(wrong)], "refreshBeforeUpdate": True}
+        raise e
+
+    def unhealthy(self, r: DeclaredResource, raised: Exception, inputs: Properties, id: str, olds: Properties) -> None:
+        """Completes what was raised if it tells of an object that exists."""
+        e = _told(raised)
+        if not isinstance(e, InitFailed) or not (e.id or id):
+            return
+        kept, wrong = self.made(r, e.state, inputs, olds)
+        reasons = [well_formed(str(t).strip()) for t in e.reasons or [e.message]] + ([_reason(wrong)] if wrong else [])
+        e.init_failure = {"id": well_formed(str(e.id or id)), "state": kept, "reasons": reasons, "refreshBeforeUpdate": wrong is not None}
 
     # Resources
 
@@ -363,13 +397,14 @@ class Server:
         self.known("input", q["inputs"])
         try:
             answer = r.code.create(CreateRequest(urn=q["urn"], name=q["name"], timeout=q["timeout"], inputs=shapes.load(r.inputs, q["inputs"])))
-        except InitFailed as e:
-            raise self.unhealthy(r, e, q["inputs"], "")
-        id, state = answer or ("", None)
+        except Exception as e:
+            self.unhealthy(r, e, q["inputs"], "", {})
+            raise
+        id, state = answer if isinstance(answer, tuple) and len(answer) == 2 else ("", None)
         if not id:
             raise HuskError("crashed", "the provider's create returned no id")
         id = well_formed(str(id))
-        return {"id": id, "state": self.recorded(r, state, q["inputs"], id)}
+        return {"id": id, "state": self.recorded(r, state, q["inputs"], id, {})}
 
     def call_update(self, q: dict[str, Any]) -> dict[str, Any]:
         r = self.resource(q)
@@ -384,9 +419,10 @@ class Server:
             old_inputs=shapes.recorded(r.inputs, q["oldInputs"]), state=shapes.recorded(r.state, q["olds"]), ignore_changes=q["ignoreChanges"])
         try:
             state = r.code.update(request)
-        except InitFailed as e:
-            raise self.unhealthy(r, e, q["news"], q["id"])
-        return {"state": self.recorded(r, state, q["news"], q["id"])}
+        except Exception as e:
+            self.unhealthy(r, e, q["news"], q["id"], q["olds"])
+            raise
+        return {"state": self.recorded(r, state, q["news"], q["id"], q["olds"])}
 
     def call_read(self, q: dict[str, Any]) -> dict[str, Any]:
         r = self.resource(q)

@@ -351,7 +351,7 @@ class Storer:
         if t.kind == "union":
             for u in t.one_of:
                 try:
-                    return Storer(self.what).value(u, v)
+                    return Storer(self.what, self.partial).value(u, v)
                 except HuskError:
                     continue
         if t.kind == "string" and isinstance(v, str):

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Iterable, Sequence, Union
 
+MAX_DEPTH = 128  # levels of a value, as the engine counts them
+
 Value = Any
 Properties = dict[str, Value]
 
@@ -208,6 +210,31 @@ def contains_secrets(v: Value) -> bool:
         if contains_secrets(part):
             return True
     return False
+
+
+def crosses(v: Value, levels: int = MAX_DEPTH) -> None:
+    """Raises an error for a value that the engine does not encode."""
+    if levels < 0:
+        raise ValueError(f"a value is nested more than {MAX_DEPTH} deep")
+    if v is None or isinstance(v, float):
+        return
+    if isinstance(v, str):
+        v.encode()
+    elif isinstance(v, int):
+        if float(v) != v:
+            raise OverflowError("an integer is too large for a number, which is a double: pass it as a str")
+    elif isinstance(v, (list, tuple)):
+        for x in v:
+            crosses(x, levels - 1)
+    elif isinstance(v, dict):
+        for k, x in v.items():
+            crosses(k, levels)
+            crosses(x, levels - 1)
+    else:
+        pair = untagged(v)
+        if pair is None:
+            raise TypeError(f"a property cannot be {type(v).__name__}")
+        crosses(pair[1], levels - 1)
 
 
 def kind_of(v: Value) -> str:

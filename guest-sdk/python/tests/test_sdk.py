@@ -173,6 +173,8 @@ class Methods(unittest.TestCase):
         self.assertEqual(got["inputs"]["what"], 4)
         self.assertEqual(got["inputs"]["sizes"], {"new": {"width": 2, "heightInCm": 1.5}})
         self.assertIs(got["inputs"]["size"]["width"], unknown)
+        got = asked(s, "check", type=THING, news={"name": "a", "either": {"width": unknown}})["inputs"]
+        self.assertEqual(got["either"], {"width": unknown, "heightInCm": 1.5})
         got = asked(s, "check", type=THING, news={"size": {"width": 10.0}})
         self.assertEqual(got["failures"], [{"path": "size.width", "reason": "too wide"}])
 
@@ -214,19 +216,74 @@ class Methods(unittest.TestCase):
             asked(s, "create", type=THING, preview=True, inputs={"name": "a", "what": 1.0})
 
     def test_state_that_does_not_fit(self) -> None:
+        endless: list[Any] = []
+        endless.append(endless)
+        deep: Any = "x"
+        for _ in range(128):
+            deep = [deep]
         for wrong, path, why in [
             (State(name="a", chosen=None, made="m"), "chosen", "it is missing; expected string"),  # type: ignore[arg-type]
             (State(name="a", what={"a": [2**53 + 1]}, chosen="c", made="m"), 'what.a[0]', "beyond 2^53"),
             (State(name="a", what={1}, chosen="c", made="m"), "what", "got a set"),
+            (State(name="a", what=deep, chosen="c", made="m"), "", "nested more than 128 deep"),
+            (State(name="a", what=endless, chosen="c", made="m"), "", "recursion"),
+            (State(name="a", what=Output({1}), chosen="c", made="m"), "", "cannot be set"),
+            (State(name="a", what=[Secret(2**53 + 1)], chosen="c", made="m"), "", "too large for a number"),
+            (State(name="a", what=Asset("", "txt", "x"), chosen="c", made="m"), "", "not in list"),
             (State(name="a", chosen="c", made=b"m"), "made", "expected string, got a bytes"),  # type: ignore[arg-type]
             ({"name": "a"}, "", "expected a State, got a dict"),
+            (None, "", "expected a State, got a NoneType"),
         ]:
-            s = things(type("Code", (), {"create": lambda self, r: Created("7", wrong)}))
-            with self.assertRaisesRegex(HuskError, why.replace("^", r"\^")) as caught:
-                asked(s, "create", type=THING, inputs={"name": Secret("a"), "what": 1.0})
-            told = error_of(caught.exception)
-            self.assertEqual((told["kind"], told["path"], told["initFailure"]["id"]), ("init-failed", path, "7"))
-            self.assertEqual(told["initFailure"]["state"]["name"], Secret("a"))
+            with self.subTest(why):
+                def update(self: Any, request: Any) -> Any:
+                    return wrong
+
+                def fail(self: Any, request: Any) -> Any:
+                    try:
+                        raise InitFailed(id=7, state=wrong, reasons=["it limps"])  # type: ignore[arg-type]
+                    except InitFailed as e:
+                        raise ValueError("while it was made") from e
+
+                done = things(type("Code", (), {"create": lambda self, r: Created("7", wrong), "update": update}))
+                half = things(type("Code", (), {"create": fail, "update": fail}))
+                olds = {"name": "old", "chosen": "was", "made": "long ago", "text": "old text"}
+                for s, reasons in (done, 1), (half, 2):
+                    for method, q in ("create", {"inputs": {"name": Secret("a"), "what": 1.0}}), ("update", {"news": {"name": Secret("a")}, "oldInputs": {}, "olds": olds, "id": "7"}):
+                        with self.assertRaises(Exception) as caught:
+                            asked(s, method, type=THING, **q)
+                        told = error_of(caught.exception)
+                        left = told["initFailure"]
+                        self.assertEqual((told["kind"], left["id"], left["refreshBeforeUpdate"]), ("init-failed", "7", True))
+                        self.assertEqual(len(left["reasons"]), reasons)
+                        self.assertIn(why, left["reasons"][-1])
+                        self.assertTrue(left["reasons"][-1].startswith(f"{path}: " if path else ""))
+                        self.assertEqual(left["state"]["name"], Secret("a"))
+                        fits = isinstance(wrong, State)
+                        self.assertEqual(left["state"].get("made"), "m" if fits and path != "made" else "long ago" if method == "update" else None)
+                        self.assertEqual(left["state"].get("text"), "old text" if method == "update" and not fits else None)
+
+    def test_create_that_returns_no_id(self) -> None:
+        for wrong in None, State(name="a", chosen="c", made="m"), "12", Created("", None):
+            with self.assertRaisesRegex(HuskError, "returned no id") as caught:
+                asked(things(type("Code", (), {"create": lambda self, r: wrong})), "create", type=THING, inputs={"name": "a"})
+            self.assertEqual(caught.exception.kind, "crashed")
+
+    def test_output_of_another_type_than_the_input(self) -> None:
+        @dataclass(kw_only=True)
+        class Given:
+            size: int
+
+        @dataclass(kw_only=True)
+        class Found:
+            size: str
+
+        class Thing(Resource[Given, Found]):
+            def create(self, request: Any) -> Created[Found]:
+                return Created("1", Found(size="large"))
+
+        provider = Provider("things", "1.0.0")
+        provider.resource(THING)(Thing)
+        self.assertEqual(asked(Server(provider), "create", type=THING, inputs={"size": Secret(3.0)})["state"], {"size": Secret("large")})
 
     def test_values_of_any_kind(self) -> None:
         seen = []
