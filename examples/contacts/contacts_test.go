@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,6 +44,16 @@ const contact = "contacts:index:Contact"
 
 // languages are those in which the provider is. Each module is committed, so that machines without the tools test it, too.
 var languages = []string{"c", "rust"}
+
+// TestTheSDKInJavaScript runs the SDK's own tests.
+func TestTheSDKInJavaScript(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil || exec.CommandContext(t.Context(), node, "-e", `process.exit("".toWellFormed ? 0 : 1)`).Run() != nil {
+		t.Skip("there is no Node.js 20")
+	}
+	out, err := exec.CommandContext(t.Context(), node, "../../guest-sdk/js/tests/sdk.mjs").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
 
 // open returns the committed module of a language, and the sum of the source that it is of.
 func open(language string) (wasm []byte, sum string, err error) {

@@ -58,7 +58,7 @@ const isInteger = v => Number.isInteger(v) && Math.abs(v) <= 2 ** 53;
 
 class Checker {
     failures = [];
-    constructor(coerce, path = []) { this.coerce = coerce; this.path = path; }
+    constructor(coerce, path = [], partial = false) { this.coerce = coerce; this.path = path; this.partial = partial; }
     fail(reason) { if (this.failures.length < maxFailures) this.failures.push({ path: pathText(this.path), reason }); }
     at(segment, f) { this.path.push(segment); try { return f(); } finally { this.path.pop(); } }
 
@@ -72,7 +72,7 @@ class Checker {
         for (const p of o.properties) {
             if (!hasDefault(p) && !p.required || !isNull(get(given, p.name))) continue;
             if (hasDefault(p)) out[p.name] = p.secret ? new Secret(p.default) : p.default;
-            else this.at(p.name, () => this.fail("required property is missing; expected " + typeText(p.type)));
+            else if (!this.partial) this.at(p.name, () => this.fail("required property is missing; expected " + typeText(p.type)));
         }
         return out;
     }
@@ -116,7 +116,7 @@ class Checker {
         case "union": {
             if (v instanceof Reference && t.oneOf.some(u => u.kind === "resource" || u.kind === "any")) return v;
             for (const alternative of t.oneOf) {
-                const trial = new Checker(this.coerce, [...this.path]), checked = trial.value(alternative, v);
+                const trial = new Checker(this.coerce, [...this.path], this.partial), checked = trial.value(alternative, v);
                 if (trial.failures.length === 0) return checked;
             }
             const objects = t.oneOf.filter(u => u.kind === "object");
@@ -237,17 +237,17 @@ const loadValue = (t, v) => {
     if (t.kind === "union") { const found = t.oneOf.find(u => new Checker(false).value(u, v) !== undefined && fitsWhole(u, v)); return found ? loadValue(found, v) : v; }
     return v;
 };
-const fitsWhole = (t, v) => { const c = new Checker(false); c.value(t, v); return c.failures.length === 0; };
+const fitsWhole = (t, v, partial = false) => { const c = new Checker(false, [], partial); c.value(t, v); return c.failures.length === 0; };
 
-/** Returns what an author's code answers as properties, with secrets where the schema has them; what is for messages. */
-export const store = (o, given, what) => {
+/** Returns what an author's code answers as properties, with secrets where the schema has them; what is for messages. In partial ones, required properties may be missing. */
+export const store = (o, given, what, partial = false) => {
     const wrong = (path, reason) => { const e = new HuskError("internal", `${what} does not fit the schema: ${reason}`); e.path = pathText(path); throw e; };
     const object = (o, given, path) => {
         const out = Object.create(null);
         for (const k of Object.keys(given)) if (given[k] !== undefined && given[k] !== null && !o.byName.has(k)) wrong([...path, k], "there is no such property" + (o.token ? " in " + o.token : ""));
         for (const p of o.properties) {
             const v = value(p.type, get(given, p.name), [...path, p.name]);
-            if (v === undefined || v === null) { if (p.required) wrong([...path, p.name], "it is missing; expected " + typeText(p.type)); continue; }
+            if (v === undefined || v === null) { if (p.required && !partial) wrong([...path, p.name], "it is missing; expected " + typeText(p.type)); continue; }
             out[p.name] = p.secret ? secretOf(v) : v;
         }
         return out;
@@ -262,7 +262,7 @@ export const store = (o, given, what) => {
         case "map": if (plainObject(v)) return Object.keys(v).reduce((out, k) => { const x = value(t.element, v[k], [...path, k]); if (x !== undefined) out[k] = x; return out; }, Object.create(null)); break;
         case "object": if (plainObject(v)) return object(t.object, v, path); break;
         case "any": return anyValue(v, path);
-        case "union": return value(t.oneOf.find(u => fitsWhole(u, v)) || wrong(path, `expected ${typeText(t)}, got ${kindOf(v)}`), v, path);
+        case "union": return value(t.oneOf.find(u => fitsWhole(u, v)) || partial && t.oneOf.find(u => fitsWhole(u, v, true)) || wrong(path, `expected ${typeText(t)}, got ${kindOf(v)}`), v, path);
         case "integer": if (typeof v === "number" && !isInteger(v)) wrong(path, `expected integer, got ${v}`);
         }
         if (!fits(t, v) || isObject(v)) wrong(path, `expected ${typeText(t)}, got ${isObject(v) && !plainObject(v) ? "a " + v.constructor.name : kindOf(v)}`);

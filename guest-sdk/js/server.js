@@ -1,14 +1,19 @@
 // Serves the calls of the contract to a provider that index.js has completed. guest-sdk/guest does the same for Go.
 import { HuskError, InitFailed, NotFound } from "./errors.js";
 import { check, deletesFirst, diff, document, load, nearest, sameType, store } from "./schema.js";
-import { byKey, containsPath, containsSecrets, containsUnknowns, equal, get, has, isNull, isObject, Output, parsePath, parts, plain, Secret, secretOf, transform, unknown, utf8Length } from "./values.js";
+import { byKey, containsPath, containsSecrets, containsUnknowns, crosses, equal, get, has, isNull, isObject, Output, parsePath, parts, plain, Secret, secretOf, transform, unknown, utf8Length } from "./values.js";
 
 const kinds = ["invalid-argument", "not-found", "unimplemented", "unavailable", "cancelled", "init-failed", "denied", "internal", "crashed"];
 
+// told returns the error of the contract among what was thrown and its causes.
+const told = e => {
+    for (; typeof e === "object" && e !== null; e = e.cause) if (kinds.includes(e.kind)) return e;
+};
+
 /** Returns what was thrown as an error of the contract. */
 export const errorOf = e => {
-    for (let cause = e; typeof cause === "object" && cause !== null; cause = cause.cause) {
-        if (!kinds.includes(cause.kind)) continue;
+    const cause = told(e);
+    if (cause) {
         const kind = cause.kind === "init-failed" && !cause.initFailure ? "internal" : cause.kind;
         const said = String((e instanceof Error ? e : cause).message), why = String(cause.message);
         return { kind, origin: cause.origin || "guest", message: said.includes(why) ? said : `${said}: ${why}`, path: cause.path || "", missingKeys: cause.missingKeys, initFailure: cause.initFailure };
@@ -61,6 +66,7 @@ const merge = (inputs, before, after) => {
     return out;
 };
 
+const reasonOf = e => (e.path ? e.path + ": " : "") + e.message;
 const wellFormed = v => typeof v === "string" ? v.toWellFormed() : v;
 
 const never = new AbortController().signal;
@@ -106,7 +112,7 @@ export class Server {
     decided() { if (this.undecided) throw new HuskError("unavailable", `the configuration of ${this.p.name} is not known in this preview: it depends on a resource that does not exist yet`); }
     known(what, m) { for (const k of Object.keys(m).sort(byKey)) if (containsUnknowns(m[k])) throw new HuskError("invalid-argument", `the ${what} is not known`, k); }
     // asState returns inputs as a state that repeats them, without secrets.
-    asState(r, inputs) { return load({ properties: r.state.properties.filter(p => r.inputs.byName.has(p.name)) }, inputs); }
+    asState(r, inputs) { return load({ properties: r.state.properties.filter(p => r.inputs.byName.has(p.name) && sameType(r.inputs.byName.get(p.name).type, p.type)) }, inputs); }
     inherit(r, m, inputs) { return mergedSecrets(m, inputs, this.asState(r, inputs)); }
 
     async check(q) {
@@ -148,20 +154,44 @@ export class Server {
         this.decided();
         this.known("input", q.inputs);
         let answer;
-        try { answer = await r.code.create({ urn: q.urn, name: q.name, inputs: load(r.inputs, q.inputs), timeout: q.timeout, signal: signalOf(q.timeout) }); } catch (e) { throw this.unhealthy(r, e, q.inputs, ""); }
+        try { answer = await r.code.create({ urn: q.urn, name: q.name, inputs: load(r.inputs, q.inputs), timeout: q.timeout, signal: signalOf(q.timeout) }); } catch (e) { throw this.unhealthy(r, e, q.inputs, "", {}); }
         if (!answer || !answer.id) throw new HuskError("crashed", "the provider's create returned no id");
         const id = String(answer.id).toWellFormed();
-        return { id, state: this.recorded(r, answer, q.inputs, id) };
+        return { id, state: this.recorded(r, answer, q.inputs, id, {}) };
     }
-    // recorded returns the state that the author's code answered. The object exists, so one that does not fit loses its properties alone.
-    recorded(r, answer, inputs, id) {
-        try { return this.inherit(r, store(r.state, answer.state || {}, "the state"), inputs); } catch (e) {
-            throw Object.assign(e, { kind: "init-failed", initFailure: { id, state: this.inherit(r, this.asState(r, inputs), inputs), reasons: [(e.path ? e.path + ": " : "") + e.message] } });
+    stored(r, properties, state, inputs) {
+        const found = this.inherit(r, store({ ...r.state, properties }, state, "the state"), inputs);
+        crosses(found);
+        return found;
+    }
+    // made returns the state that the author's code answered, and the error if it does not fit. The object exists: what does not fit is as
+    // the inputs have it, or as it was recorded.
+    made(r, state, inputs, olds) {
+        try { return [this.stored(r, r.state.properties, state, inputs)]; } catch (e) {
+            const kept = this.inherit(r, Object.assign(Object.create(null), olds, this.asState(r, inputs)), inputs);
+            for (const p of r.state.properties) {
+                try {
+                    const found = this.stored(r, [p], isObject(state) ? { [p.name]: get(state, p.name) } : state, inputs);
+                    delete kept[p.name];
+                    Object.assign(kept, found);
+                } catch { if (p.secret && has(kept, p.name)) kept[p.name] = secretOf(kept[p.name]); }
+            }
+            return [kept, errorOf(e)];
         }
     }
-    unhealthy(r, e, inputs, id) {
-        if (!(e instanceof InitFailed) || !(e.id || id)) return e;
-        return Object.assign(e, { initFailure: { id: e.id || id, state: this.inherit(r, store(r.state, e.state || {}, "the state"), inputs), reasons: (e.reasons.length ? e.reasons : [e.message]).map(t => String(t).trim()) } });
+    recorded(r, answer, inputs, id, olds) {
+        const [state, wrong] = this.made(r, answer.state || {}, inputs, olds);
+        if (wrong) throw Object.assign(new HuskError("init-failed", wrong.message, wrong.path), { initFailure: { id, state, reasons: [reasonOf(wrong)], refreshBeforeUpdate: true } });
+        return state;
+    }
+    // unhealthy returns what was thrown, completed if it tells of an object that exists.
+    unhealthy(r, thrown, inputs, id, olds) {
+        const e = told(thrown);
+        if (!(e instanceof InitFailed) || !(e.id || id)) return thrown;
+        const [state, wrong] = this.made(r, e.state || {}, inputs, olds);
+        const reasons = [...(e.reasons.length ? e.reasons : [e.message]).map(t => String(t).trim()), ...(wrong ? [reasonOf(wrong)] : [])];
+        e.initFailure = { id: String(e.id || id).toWellFormed(), state, reasons, refreshBeforeUpdate: !!wrong };
+        return thrown;
     }
     async update(q) {
         const r = this.resource(q);
@@ -170,8 +200,8 @@ export class Server {
         this.known("input", q.news);
         if (!r.can.update) throw new HuskError("unimplemented", "resources of this type cannot be changed in place, only replaced");
         let answer;
-        try { answer = await r.code.update({ urn: q.urn, name: q.name, id: q.id, inputs: load(r.inputs, q.news), oldInputs: load(r.inputs, q.oldInputs), state: load(r.state, q.olds), ignoreChanges: q.ignoreChanges, timeout: q.timeout, signal: signalOf(q.timeout) }); } catch (e) { throw this.unhealthy(r, e, q.news, q.id); }
-        return { state: this.recorded(r, answer || {}, q.news, q.id) };
+        try { answer = await r.code.update({ urn: q.urn, name: q.name, id: q.id, inputs: load(r.inputs, q.news), oldInputs: load(r.inputs, q.oldInputs), state: load(r.state, q.olds), ignoreChanges: q.ignoreChanges, timeout: q.timeout, signal: signalOf(q.timeout) }); } catch (e) { throw this.unhealthy(r, e, q.news, q.id, q.olds); }
+        return { state: this.recorded(r, answer || {}, q.news, q.id, q.olds) };
     }
     async read(q) {
         const r = this.resource(q);
@@ -244,7 +274,7 @@ export class Server {
 }
 
 // partial stores properties of which some may be missing.
-const partial = (o, given, what = "what the provider answered") => store({ ...o, properties: o.properties.map(p => ({ ...p, required: false })) }, given, what);
+const partial = (o, given, what = "what the provider answered") => store(o, given, what, true);
 
 const answeredPath = (method, text) => {
     try { return parsePath(text); } catch (e) { throw new HuskError("internal", `the provider's ${method} answered an ${e.message}`); }

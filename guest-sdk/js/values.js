@@ -14,6 +14,9 @@ export class Archive { constructor(hash, source, from) { this.hash = hash; this.
 /** A resource: `id` is null for a component, and empty while it is not known. */
 export class Reference { constructor(urn, id, packageVersion) { this.urn = urn; this.id = id; this.packageVersion = packageVersion; } }
 
+// Levels of a value, as the engine counts them.
+const maxDepth = 128;
+
 const assetSources = ["none", "text", "path", "uri"], archiveSources = ["none", "", "path", "uri", "assets"];
 
 /** Makes a value of a tag of CBOR and what it holds. */
@@ -69,6 +72,15 @@ export const sorted = list => [...list].sort(byPoints);
 export const parts = v => Array.isArray(v) ? v : v instanceof Secret || v instanceof Output ? [v.value] : isObject(v) ? Object.values(v) : [];
 export const containsUnknowns = v => v === unknown || v instanceof Reference && v.id === "" || parts(v).some(containsUnknowns);
 export const containsSecrets = v => v instanceof Secret || v instanceof Output && v.secret || parts(v).some(containsSecrets);
+
+/** Throws an error for a value that the engine does not encode. */
+export const crosses = (v, levels = maxDepth) => {
+    if (levels < 0) throw new RangeError(`a value is nested more than ${maxDepth} deep`);
+    if (!["object", "string", "number", "boolean", "undefined"].includes(typeof v)) throw new TypeError(`a property cannot be a ${typeof v}`);
+    if (typeof v !== "object" || v === null) return;
+    const pair = Array.isArray(v) ? undefined : untagged(v);
+    for (const x of pair ? [pair[1]] : Object.values(v)) crosses(x, levels - 1);
+};
 
 /** Returns the kind of a value as messages have it. */
 export const kindOf = v => {
