@@ -35,8 +35,17 @@ def project(directory):
     with open(directory / "pyproject.toml", "rb") as file:
         try:
             return tomllib.load(file)
-        except tomllib.TOMLDecodeError as e:
+        except ValueError as e:
             raise Refused(f"pyproject.toml: {e}") from None
+
+
+def table(of, *names):
+    """Returns a table of the pyproject.toml, which is empty if there is none."""
+    for at, name in enumerate(names):
+        of = of.get(name, {})
+        if not isinstance(of, dict):
+            raise Refused(f"pyproject.toml: {'.'.join(names[:at + 1])} is a table")
+    return of
 
 
 def sources(directory):
@@ -49,19 +58,21 @@ def sources(directory):
         package = "__init__.py" in files
         for name in files:
             path = pathlib.Path(at, name)
+            if name.startswith(".") or path.exists() and not path.is_file():  # an editor's lock file, or a pipe
+                continue
             if name.endswith(NATIVE):
                 raise Refused(f"{path} is native code, which no module runs")
-            if name.endswith(".py") or package and not name.startswith("."):
+            if name.endswith(".py") or package:
                 found[path.relative_to(root).as_posix()] = str(path)
     return found
 
 
 def entry(about, files):
     """Returns the name of the module that has the provider."""
-    named = about.get("tool", {}).get("husk", {}).get("main")
+    named = table(about, "tool", "husk").get("main")
     if named is not None and not isinstance(named, str):
         raise Refused("pyproject.toml: tool.husk.main is the name of a module")
-    own = about.get("project", {}).get("name")
+    own = table(about, "project").get("name")
     package = re.sub(r"[-.]+", "_", own) if isinstance(own, str) else ""
     for name in [named] if named else ["provider", "main", package]:
         if name and {name.replace(".", "/") + ".py", name.replace(".", "/") + "/__init__.py"} & files.keys():
@@ -82,7 +93,7 @@ def pip(*args):
     return "\"" + " ".join([os.path.join(os.path.dirname(sys.executable), "pip"), *args]) + "\""
 
 
-def packages(requirements, directory):
+def packages(requirements):
     """Returns the files of the packages that are required, and of those that they require."""
     found, left, seen = {}, [(r, "pyproject.toml requires", frozenset()) for r in requirements], set()
     while left:
@@ -101,8 +112,10 @@ def packages(requirements, directory):
                 raise
             continue  # it is not for this machine
         seen.add((name, wanted))
+        if json.loads(package.read_text("direct_url.json") or "{}").get("dir_info", {}).get("editable"):
+            raise Refused(f"the package {name} is installed from its source as editable, so its files are not in the virtual environment: install it without -e")
         for file in package.files or []:
-            if file.parts[0] == ".." or file.suffix == ".pyc":
+            if file.is_absolute() or ".." in file.parts or file.suffix == ".pyc":  # commands, and files that are not the package's own
                 continue
             if file.name.endswith(NATIVE):
                 raise Refused(f"the package {name} has native code ({file}), which no module runs: require one in Python only")
@@ -118,10 +131,10 @@ def main(directory):
     directory = pathlib.Path(directory)
     about = project(directory)
     own = sources(directory)
-    table = about.get("project", {})
-    if not isinstance(table, dict) or not isinstance(table.get("dependencies", []), list):
-        raise Refused("pyproject.toml: project.dependencies is a list of requirements")
-    files = packages([str(r) for r in table.get("dependencies", [])], directory)
+    required = table(about, "project").get("dependencies", [])
+    if not isinstance(required, list) or "dependencies" in table(about, "project").get("dynamic", []):
+        raise Refused("pyproject.toml: project.dependencies is a list of requirements, and not dynamic")
+    files = packages([str(r) for r in required])
     sdk = pathlib.Path(__file__).parent
     for path in sorted(sdk.glob("*.py")):
         files["husk_provider/" + path.name] = str(path)

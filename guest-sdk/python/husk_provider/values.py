@@ -233,7 +233,7 @@ def crosses(v: Value, levels: int = MAX_DEPTH) -> None:
     else:
         pair = untagged(v)
         if pair is None:
-            raise TypeError(f"a property cannot be {type(v).__name__}")
+            raise TypeError(f"a property cannot be a {type(v).__name__}")
         crosses(pair[1], levels - 1)
 
 

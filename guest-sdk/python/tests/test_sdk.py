@@ -227,7 +227,7 @@ class Methods(unittest.TestCase):
             (State(name="a", what={1}, chosen="c", made="m"), "what", "got a set"),
             (State(name="a", what=deep, chosen="c", made="m"), "", "nested more than 128 deep"),
             (State(name="a", what=endless, chosen="c", made="m"), "", "recursion"),
-            (State(name="a", what=Output({1}), chosen="c", made="m"), "", "cannot be set"),
+            (State(name="a", what=Output({1}), chosen="c", made="m"), "", "cannot be a set"),
             (State(name="a", what=[Secret(2**53 + 1)], chosen="c", made="m"), "", "too large for a number"),
             (State(name="a", what=Asset("", "txt", "x"), chosen="c", made="m"), "", "not in list"),
             (State(name="a", chosen="c", made=b"m"), "made", "expected string, got a bytes"),  # type: ignore[arg-type]

@@ -43,6 +43,10 @@ func TestLink(t *testing.T) {
 	require.ErrorIs(t, err, errNoEngine)
 	_, err = Link(engineOf(mark+"12345678"+mark), nil)
 	require.ErrorIs(t, err, errNoEngine)
+	cut := wasmfile.AppendSized([]byte("\x00asm\x01\x00\x00\x00\x05"), []byte{1, 1, 2, 4})
+	cut = wasmfile.AppendSized(append(cut, 0), append([]byte{0}, mark...)) // a custom section, behind which there is no place
+	_, err = Link(cut, nil)
+	require.ErrorIs(t, err, errNoEngine)
 	_, err = Link([]byte("text"), nil)
 	require.ErrorIs(t, err, wasmfile.ErrNotWasm)
 }

@@ -30,7 +30,7 @@ func Link(engine []byte, files []File) ([]byte, error) {
 		return nil, err
 	}
 	place := bytes.Index(engine, []byte(mark))
-	if place < 0 || bytes.Count(engine, []byte(mark)) > 1 || len(m.Memories) != 1 {
+	if place < 0 || bytes.Count(engine, []byte(mark)) > 1 || len(engine)-place < len(mark)+8 || len(m.Memories) != 1 {
 		return nil, errNoEngine
 	}
 	var content []byte

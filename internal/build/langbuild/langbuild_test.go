@@ -117,6 +117,7 @@ func TestPython(t *testing.T) {
 		require.ErrorContains(t, err, dir)
 	}
 	const ran = "open('ran', 'w')\n"
+	write("outside.txt", "of the machine")
 	write("pyproject.toml", "[project]\nname = 'my-notes'\ndependencies = ['Some.Package[more]>=1 ; python_version > \"3\"', 'nowhere; os_name == \"nt\"', 'husk-provider']\n")
 	write("json.py", ran)
 	fails("there is no virtual environment .venv to build it with: run python3 -m venv .venv there")
@@ -135,7 +136,8 @@ func TestPython(t *testing.T) {
 	write(packages+"/husk_provider/__init__.py", "SDK = 1\n")
 	write(packages+"/husk_provider/_files.py", string(files))
 	install := func(name, requires string, files ...string) {
-		record := name + "-1.dist-info/METADATA,,\n"
+		outside := filepath.Join(dir, "outside.txt")
+		record := name + "-1.dist-info/METADATA,,\n" + outside + ",,\n" + name + "/.." + strings.Repeat("/..", strings.Count(packages, "/")+1) + "/outside.txt,,\n"
 		for _, file := range files {
 			write(packages+"/"+file, "# "+file+"\n"+ran)
 			record += file + ",,\n"
@@ -152,6 +154,8 @@ func TestPython(t *testing.T) {
 	fails("there is no provider.py or main.py: name the module that has the provider in pyproject.toml")
 	write("src/my_notes/__init__.py", ran)
 	write("src/my_notes/words.txt", "words")
+	require.NoError(t, os.Symlink("ann@host.1:2", filepath.Join(dir, "src", ".#provider.py")), "as Emacs has it during a change")
+	require.NoError(t, exec.Command("mkfifo", filepath.Join(dir, "src", "pipe.py")).Run())
 	write("src/my_notes/tests/test_notes.py", ran)
 	fails("there is no " + filepath.Join(dir, packages, "husk_provider", "engine.wasm"))
 
@@ -168,6 +172,7 @@ func TestPython(t *testing.T) {
 		require.Contains(t, string(wasm), want)
 	}
 	require.NotContains(t, string(wasm), "test_notes")
+	require.NotContains(t, string(wasm), "of the machine", "a package names files of its own alone")
 	require.NotContains(t, string(wasm), "json.py", "the source is in src")
 	require.NoFileExists(t, filepath.Join(dir, "ran"), "no code of the project or of its packages runs")
 
@@ -176,6 +181,15 @@ func TestPython(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(dir, "src", "other.py")))
 	write("pyproject.toml", "[tool.husk]\nmain = 'nothing'\n")
 	fails("tool.husk.main names nothing, and there is no such module")
+	write(packages+"/other-1.dist-info/direct_url.json", `{"url": "file:///other", "dir_info": {"editable": true}}`)
+	write("pyproject.toml", "[project]\ndependencies = ['other']\n")
+	fails("the package other is installed from its source as editable")
+	write("pyproject.toml", "[project]\ndynamic = ['dependencies']\n")
+	fails("project.dependencies is a list of requirements, and not dynamic")
+	write("pyproject.toml", "[tool]\nhusk = 'my_notes'\n")
+	fails("tool.husk is a table")
+	write("pyproject.toml", "\xff")
+	fails("pyproject.toml: ")
 	write("pyproject.toml", "[tool.husk\n")
 	fails("pyproject.toml: ")
 	write("src/my_notes/fast.so", "")
