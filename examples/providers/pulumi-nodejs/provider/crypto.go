@@ -169,7 +169,7 @@ var curves = map[string]elliptic.Curve{
 
 func (q *keyed) generate() (any, error) {
 	switch q.Name {
-	case "rsa", "rsa-pss":
+	case "rsa":
 		return rsa.GenerateKey(rand.Reader, q.Size)
 	case "ec":
 		if curve := curves[q.Curve]; curve != nil {
@@ -200,6 +200,17 @@ const (
 	paddingPSS   = 6
 )
 
+// checkPadding returns an error for a padding of RSA that is none of the known ones, and for PSS without a salt, which package rsa lacks.
+func (q *keyed) checkPadding(known ...int) error {
+	if q.Padding != 0 && !slices.Contains(known, q.Padding) {
+		return fmt.Errorf("the sandbox of a dynamic provider does not do this with the padding %d of RSA, but with %v", q.Padding, known)
+	}
+	if q.Padding == paddingPSS && q.SaltLength != nil && *q.SaltLength == 0 {
+		return errors.New("the sandbox of a dynamic provider has no PSS with a saltLength of 0")
+	}
+	return nil
+}
+
 func (q *keyed) sign() ([]byte, error) {
 	key, err := x509.ParsePKCS8PrivateKey(q.Key)
 	if err != nil {
@@ -217,6 +228,9 @@ func (q *keyed) sign() ([]byte, error) {
 	sum := digest.Sum(nil)
 	switch k := key.(type) {
 	case *rsa.PrivateKey:
+		if err := q.checkPadding(paddingPKCS1, paddingPSS); err != nil {
+			return nil, err
+		}
 		if q.Padding == paddingPSS {
 			return rsa.SignPSS(rand.Reader, k, h, sum, q.pss(h))
 		}
@@ -264,6 +278,9 @@ func (q *keyed) verify() (bool, error) {
 	sum := digest.Sum(nil)
 	switch k := key.(type) {
 	case *rsa.PublicKey:
+		if err := q.checkPadding(paddingPKCS1, paddingPSS); err != nil {
+			return false, err
+		}
 		if q.Padding == paddingPSS {
 			return rsa.VerifyPSS(k, h, sum, q.Signature, q.pss(h)) == nil, nil
 		}
@@ -272,7 +289,10 @@ func (q *keyed) verify() (bool, error) {
 		if !q.IEEE {
 			return ecdsa.VerifyASN1(k, sum, q.Signature), nil
 		}
-		half := len(q.Signature) / 2
+		half := (k.Curve.Params().BitSize + 7) / 8
+		if len(q.Signature) != 2*half {
+			return false, nil
+		}
 		return ecdsa.Verify(k, sum, new(big.Int).SetBytes(q.Signature[:half]), new(big.Int).SetBytes(q.Signature[half:])), nil
 	}
 	return false, errors.New("keys of this kind do not sign")
@@ -283,6 +303,9 @@ func (q *keyed) transport() ([]byte, error) {
 	h := hashes[strings.ToLower(q.Digest)]
 	if h == nil {
 		return nil, fmt.Errorf("Invalid digest: %s", q.Digest)
+	}
+	if err := q.checkPadding(paddingPKCS1, paddingOAEP); err != nil {
+		return nil, err
 	}
 	if q.Op == "publicEncrypt" {
 		key, err := x509.ParsePKIXPublicKey(q.Key)

@@ -29,9 +29,9 @@ var codes = []struct {
 	is         error
 	code, text string
 }{
+	{syscall.ENOTEMPTY, "ENOTEMPTY", "directory not empty"}, // before fs.ErrExist, which it is, too
 	{fs.ErrNotExist, "ENOENT", "no such file or directory"}, {fs.ErrExist, "EEXIST", "file already exists"},
-	{syscall.ENOTDIR, "ENOTDIR", "not a directory"}, {syscall.EISDIR, "EISDIR", "illegal operation on a directory"},
-	{syscall.ENOTEMPTY, "ENOTEMPTY", "directory not empty"}, {syscall.EROFS, "EROFS", "read-only file system"},
+	{syscall.ENOTDIR, "ENOTDIR", "not a directory"}, {syscall.EISDIR, "EISDIR", "illegal operation on a directory"}, {syscall.EROFS, "EROFS", "read-only file system"},
 }
 
 // files serves the module fs within the directories that are granted.
@@ -105,16 +105,20 @@ func files(argument string) (map[string]any, error) {
 		case "mkdtemp":
 			answer["path"], err = os.MkdirTemp(path.Dir(q.Path), path.Base(q.Path))
 		case "rm", "rmdir", "unlink":
-			_, err := os.Lstat(q.Path)
+			info, err := os.Lstat(q.Path)
 			switch {
 			case q.Force && errors.Is(err, fs.ErrNotExist):
 				return nil
-			case err == nil && q.Recursive:
+			case err != nil:
+				return err
+			case q.Recursive:
 				return os.RemoveAll(q.Path)
-			case err == nil:
-				return os.Remove(q.Path)
+			case info.IsDir() && q.Syscall != "rmdir":
+				return syscall.EISDIR
+			case !info.IsDir() && q.Syscall == "rmdir":
+				return syscall.ENOTDIR
 			}
-			return err
+			return os.Remove(q.Path)
 		case "rename":
 			return os.Rename(q.Path, q.To)
 		case "realpath":

@@ -68,11 +68,6 @@ func (q *keyed) parse() (map[string]any, error) {
 			return public(k.Public())
 		}
 		return private(key)
-	case *ecdh.PrivateKey:
-		if q.Wanted == "public" {
-			return public(k.PublicKey())
-		}
-		return private(key)
 	}
 	if q.Wanted == "private" {
 		return nil, errors.New("the key is a public one, and a private one is needed")

@@ -47,7 +47,7 @@ const files = {
     },
     mkdir: (p, o) => { file("mkdir", p, { recursive: !!(o && o.recursive) }); }, mkdtemp: p => file("mkdtemp", p).path,
     rm: (p, o) => { file("rm", p, { recursive: !!(o && o.recursive), force: !!(o && o.force) }); }, rmdir: (p, o) => { file("rmdir", p, { recursive: !!(o && o.recursive) }); }, unlink: p => { file("unlink", p); },
-    rename: (p, to) => { file("rename", p, { to: nameOf(to) }); }, copyFile: (p, to) => { file("write", to, { data: file("open", p).data }); },
+    rename: (p, to) => { file("rename", p, { to: nameOf(to) }); }, copyFile: (p, to, mode) => { file("write", to, { data: file("open", p).data, exclusive: !!(mode & fs.constants.COPYFILE_EXCL) }); },
     access: p => { file("access", p); }, realpath: p => file("realpath", p).path, readlink: p => file("readlink", p).path,
     chmod: () => {}, chown: () => {}, utimes: () => {},
 };
@@ -104,7 +104,7 @@ for (const name of ["scrypt", "scryptSync", "createDiffieHellman", "createECDH",
 // A cipher works when its last part is there: update returns nothing, and final all.
 class Cipher extends modules.stream.Transform {
     #q; #parts = []; #tag; #aad = []; #text;
-    constructor(name, key, iv, open) { super(); this.#q = { op: "cipher", name: String(name).toLowerCase(), key: b64(key instanceof KeyObject ? key.export() : key), iv: iv === null ? "" : b64(iv), open, pad: true }; keyed({ ...this.#q, data: "", check: true }); }
+    constructor(name, key, iv, o, open) { super(); if (o && o.authTagLength !== undefined && o.authTagLength !== 16) throw new Error("the sandbox of a dynamic provider has GCM with an authTagLength of 16 alone"); this.#q = { op: "cipher", name: String(name).toLowerCase(), key: b64(key instanceof KeyObject ? key.export() : key), iv: iv === null ? "" : b64(iv), open, pad: true }; keyed({ ...this.#q, data: "", check: true }); }
     update(data, from, to) { this.#parts.push(Buffer.from(bytes(data, from))); return shown(Buffer.alloc(0), to); }
     final(to) { const a = keyed({ ...this.#q, data: toBase64(Buffer.concat(this.#parts)), aad: toBase64(Buffer.concat(this.#aad)), tag: this.#tag && toBase64(this.#tag) }); if (a.tag) this.#tag = back(a.tag); return shown(back(a.data), to); }
     setAutoPadding(on = true) { this.#q.pad = on; return this; }
@@ -114,8 +114,8 @@ class Cipher extends modules.stream.Transform {
     _transform(c, e, done) { this.update(c, e); done(); }
     _flush(done) { try { done(null, this.final()); } catch (e) { done(e); } }
 }
-crypto.createCipheriv = (name, key, iv) => new Cipher(name, key, iv, false);
-crypto.createDecipheriv = (name, key, iv) => new Cipher(name, key, iv, true);
+crypto.createCipheriv = (name, key, iv, o) => new Cipher(name, key, iv, o, false);
+crypto.createDecipheriv = (name, key, iv, o) => new Cipher(name, key, iv, o, true);
 crypto.getCiphers = () => ["aes-128-cbc", "aes-192-cbc", "aes-256-cbc", "aes-128-ctr", "aes-192-ctr", "aes-256-ctr", "aes-128-gcm", "aes-192-gcm", "aes-256-gcm", "aes-128-ecb", "aes-256-ecb"];
 // The provider holds no keys: a key is its encoding, PKCS #8 or SPKI, which crosses with each call.
 const made = Symbol("key");
