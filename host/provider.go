@@ -401,12 +401,12 @@ func (p *Provider) StreamNext(ctx context.Context, handle abi.StreamHandle) (ite
 		s.mu.Unlock()
 		return item, p.fail(method, abi.ErrorKindNotFound, "the stream was closed")
 	}
-	p.budget.Enter()
+	p.instances.Begin()
 	err = s.instance.run(ctx, method, func(ctx context.Context, guest *canon.Guest) error {
 		item, err = guest.StreamNext(ctx, s.handle)
 		return err
 	})
-	p.budget.Leave()
+	p.instances.End()
 	s.mu.Unlock()
 	if err == nil && item.Result != nil {
 		err = p.breach(method, p.rules().CheckResult(*item.Result, s.declared))
@@ -434,8 +434,8 @@ func (p *Provider) StreamClose(ctx context.Context, handle abi.StreamHandle) err
 		return nil
 	}
 	s.closed = true
-	p.budget.Enter()
-	defer p.budget.Leave()
+	p.instances.Begin()
+	defer p.instances.End()
 	defer s.instance.Close()
 	return s.instance.run(ctx, abi.MethodStreamClose, func(ctx context.Context, guest *canon.Guest) error {
 		return guest.StreamClose(ctx, s.handle)

@@ -382,8 +382,8 @@ func (s *sandbox) cancelAll(ctx context.Context, do func(*canon.Guest, context.C
 	var all sync.WaitGroup // a slow one does not delay the others
 	for n, i := range idle {
 		all.Go(func() {
-			s.budget.Enter()
-			defer s.budget.Leave()
+			s.instances.Begin()
+			defer s.instances.End()
 			defer i.Close()
 			err := i.run(ctx, abi.MethodCancel, func(ctx context.Context, guest *canon.Guest) error { return do(guest, ctx) })
 			if !errors.Is(err, abi.ErrUnimplemented) {

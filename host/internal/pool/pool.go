@@ -38,8 +38,8 @@ type Pool[I Instance] struct {
 	mu     sync.Mutex
 	idle   []idleInstance[I]
 	closed bool
-	// computing counts the calls whose guests compute, which is all that run but the ones within [Pool.Pause], and
-	// waiters the calls that wait for one of them.
+	// computing counts the calls whose guests compute, which is all that run but the ones within [Pool.Pause], also with instances
+	// that left the pool, and waiters the calls that wait for one of them.
 	computing, waiters int
 }
 
@@ -81,6 +81,19 @@ func (p *Pool[I]) Take(ctx context.Context) (i I, err error) {
 	}
 	p.budget.Enter()
 	return i, nil
+}
+
+// Begin and End are the begin and the end of a call with an instance that left the pool, such as that of a stream. It has no slot, and
+// does not wait.
+func (p *Pool[I]) Begin() {
+	p.budget.Enter()
+	p.Resume()
+}
+
+// End ends a [Pool.Begin].
+func (p *Pool[I]) End() {
+	p.budget.Leave()
+	p.Pause()
 }
 
 // choose returns the idle instance that was used last, the zero value if the call is to have a new one.
@@ -199,8 +212,7 @@ func (p *Pool[I]) Put(i I) bool {
 
 // Leave ends a call whose instance is gone.
 func (p *Pool[I]) Leave() {
-	p.budget.Leave()
-	p.Pause()
+	p.End()
 	<-p.slots
 }
 

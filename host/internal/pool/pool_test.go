@@ -70,6 +70,21 @@ func TestACallRunsWhileAnotherOneWaits(t *testing.T) {
 	})
 }
 
+func TestACallWithAnInstanceOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := full(t)
+		p.Begin() // the guest of a stream computes, too
+		p.Pause()
+		got := taken(t.Context(), p)
+		require.Empty(t, got)
+		p.Resume()
+		p.End()
+		require.Empty(t, got)
+		p.Leave()
+		require.Nil(t, <-got)
+	})
+}
+
 func TestGuestsThatComputeForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := full(t)
