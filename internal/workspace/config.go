@@ -119,6 +119,9 @@ func (c *Config) encrypt(ctx context.Context, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if c.SecretsProvider() == secrets.TypePassphrase && p.Type() != secrets.TypePassphrase {
+		return "", fmt.Errorf("the configuration file of the stack says secretsprovider: passphrase, but %s encrypts its state: run husk stack change-secrets-provider passphrase", p.Type())
+	}
 	ciphertext, err := p.Encrypt(ctx, text)
 	if err == nil && c.EncryptionSalt() == "" {
 		err = c.name(p)
