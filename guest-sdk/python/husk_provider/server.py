@@ -162,7 +162,7 @@ def _short(token: str) -> str:
 
 
 def _reason(e: dict[str, Any]) -> str:
-    return (f"{e['path']}: " if e["path"] else "") + e["message"]
+    return f"{e['path']}: {e['message']}" if e["path"] else str(e["message"])
 
 
 def _fields(o: ObjectType, given: Any, what: str) -> Properties:
