@@ -13,5 +13,5 @@ export class InvalidArgument extends HuskError { constructor(path, message) { su
 export class Unavailable extends HuskError { origin = "remote"; constructor(message) { super("unavailable", message); } }
 /** Says that the resource exists and is not healthy: its ID and state are recorded, and the next deployment updates it. */
 export class InitFailed extends HuskError {
-    constructor({ id = "", state, reasons = [] }) { super("init-failed", "the resource exists but is not healthy"); this.id = id; this.state = state; this.reasons = reasons; }
+    constructor({ id = "", state, reasons = [] }) { super("init-failed", "the resource exists but is not healthy"); this.id = id; this.state = state; this.reasons = [reasons ?? []].flat(); }
 }

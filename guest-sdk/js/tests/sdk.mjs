@@ -50,5 +50,9 @@ for (const [wrong, path, why] of [
         }
     }
 }
+for (const [reasons, said] of [[[" not yet "], "not yet"], ["no", "no"], [null, "the resource exists but is not healthy"]]) {
+    const told = await asked({ create() { throw new InitFailed({ id: "3", state: whole, reasons }); } }, "create", { inputs: { name: "a" } }).catch(errorOf);
+    assert.deepEqual(told.initFailure && told.initFailure.reasons, [said]);
+}
 assert.equal((await asked({ create: () => ({ state: whole }) }, "create", { inputs: { name: "a" } }).catch(errorOf)).kind, "crashed");
 assert.deepEqual({ ...(await asked({ create: () => ({ id: "1", state: { ...whole, what: new Archive("h", "assets", {}) } }) }, "create", { inputs: { name: "a" } })).state }.what, new Archive("h", "assets", {}));

@@ -44,8 +44,8 @@ class Unavailable(HuskError):
 class InitFailed(HuskError):
     """Says that the object exists and is not healthy: its ID and state are recorded, and the next deployment updates it."""
 
-    def __init__(self, *, state: Any, id: str = "", reasons: Sequence[str] = ()) -> None:
+    def __init__(self, *, state: Any, id: str = "", reasons: Sequence[str] | str = ()) -> None:
         super().__init__("init-failed", "the resource exists but is not healthy")
         self.id = id
         self.state = state
-        self.reasons = list(reasons)
+        self.reasons = [reasons] if isinstance(reasons, str) else list(reasons or ())

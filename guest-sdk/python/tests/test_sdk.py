@@ -341,10 +341,11 @@ class Methods(unittest.TestCase):
                 told = error_of(caught)
             self.assertEqual((told["kind"], told["path"]), (want[0], want[2]))
             self.assertTrue(told["message"].startswith(want[1]), told["message"])
-        e = InitFailed(id="3", state=State(name="a", chosen="c", made="m"), reasons=[" not yet "])
-        with self.assertRaises(InitFailed) as failed:
-            asked(raising(e), "create", type=THING, inputs={"name": "a"})
-        self.assertEqual(error_of(failed.exception)["initFailure"]["reasons"], ["not yet"])
+        for reasons, said in ([" not yet "], "not yet"), ("no", "no"), (None, "the resource exists but is not healthy"):
+            e = InitFailed(id="3", state=State(name="a", chosen="c", made="m"), reasons=reasons)  # type: ignore[arg-type]
+            with self.assertRaises(InitFailed) as failed:
+                asked(raising(e), "create", type=THING, inputs={"name": "a"})
+            self.assertEqual(error_of(failed.exception)["initFailure"]["reasons"], [said])
 
     def test_without_methods(self) -> None:
         s = things()
