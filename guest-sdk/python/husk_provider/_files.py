@@ -101,9 +101,9 @@ def packages(requirements):
         match = REQUIREMENT.match(text)
         if not match:
             raise Refused(f"{why} {text!r}, which is no requirement")
-        name, wanted, marker = canonical(match[1]), frozenset(e.strip() for e in (match[2] or "").split(",") if e.strip()), match[4]
+        name, wanted, marker = canonical(match[1]), frozenset(canonical(e.strip()) for e in (match[2] or "").split(",") if e.strip()), match[4]
         extra = re.search(r"extra\s*==\s*['\"]([^'\"]+)['\"]", marker or "")
-        if name in TOOLS or (name, wanted) in seen or extra and extra[1] not in extras:
+        if name in TOOLS or (name, wanted) in seen or extra and canonical(extra[1]) not in extras:
             continue
         try:
             package = installed(name, why)

@@ -118,7 +118,7 @@ func TestPython(t *testing.T) {
 	}
 	const ran = "open('ran', 'w')\n"
 	write("outside.txt", "of the machine")
-	write("pyproject.toml", "[project]\nname = 'my-notes'\ndependencies = ['Some.Package[more]>=1 ; python_version > \"3\"', 'nowhere; os_name == \"nt\"', 'husk-provider']\n")
+	write("pyproject.toml", "[project]\nname = 'my-notes'\ndependencies = ['Some.Package[More_Words]>=1 ; python_version > \"3\"', 'nowhere; os_name == \"nt\"', 'husk-provider']\n")
 	write("json.py", ran)
 	fails("there is no virtual environment .venv to build it with: run python3 -m venv .venv there")
 
@@ -145,7 +145,7 @@ func TestPython(t *testing.T) {
 		write(packages+"/"+name+"-1.dist-info/METADATA", "Name: "+name+"\nVersion: 1\n"+requires)
 		write(packages+"/"+name+"-1.dist-info/RECORD", record)
 	}
-	install("some_package", "Requires-Dist: other; extra == 'more'\nRequires-Dist: absent; extra == 'less'\n", "some_package/__init__.py", "some_package/data.txt")
+	install("some_package", "Requires-Dist: other; extra == 'more-words'\nRequires-Dist: absent; extra == 'less'\n", "some_package/__init__.py", "some_package/data.txt")
 	fails("some-package requires other")
 	install("other", "", "other.py", "other.so")
 	fails("the package other has native code (other.so), which no module runs: require one in Python only")
