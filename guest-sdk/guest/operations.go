@@ -153,14 +153,31 @@ func (r *resource) create(ctx context.Context, request *abi.CreateRequest) (abi.
 		return abi.CreateResponse{}, err
 	}
 	id, out, err := r.code.create(ctx, *request, in)
-	if id == "" && err != nil {
+	if id == "" {
 		return abi.CreateResponse{}, err
 	}
-	state, storeErr := r.state.Store(out)
-	if err == nil {
-		err = storeErr
-	}
+	state, err := r.stored(out, request.Inputs, property.Map{}, err)
 	return abi.CreateResponse{ID: id, State: state}, err
+}
+
+// stored returns the state of an object that exists, beside the error that it is not healthy. If the state cannot be told, it is as the
+// inputs have it, or as it was recorded, until the object is read.
+func (r *resource) stored(out unsafe.Pointer, inputs, olds property.Map, err error) (property.Map, error) {
+	state, wrong := r.state.Store(out)
+	if wrong == nil {
+		return state, err
+	}
+	for name, v := range inputs.All() {
+		if r.Outputs.Property(name) != nil {
+			olds = olds.With(name, v)
+		}
+	}
+	if err == nil {
+		err = wrong
+	}
+	e := abi.AsError(unhealthy(err, "", olds))
+	e.InitFailure.RefreshBeforeUpdate = true
+	return olds, e
 }
 
 func (r *resource) read(ctx context.Context, request *abi.ReadRequest) (abi.ReadResponse, error) {
@@ -231,11 +248,7 @@ func (r *resource) update(ctx context.Context, request *abi.UpdateRequest) (prop
 	if err != nil && !errors.Is(err, abi.ErrInitFailed) {
 		return property.Map{}, err
 	}
-	state, storeErr := r.state.Store(out)
-	if err == nil {
-		err = storeErr
-	}
-	return state, err
+	return r.stored(out, request.News, request.Olds, err)
 }
 
 func (r *resource) delete(ctx context.Context, request *abi.DeleteRequest) error {

@@ -227,6 +227,17 @@ func TestCreateFailures(t *testing.T) {
 		require.ErrorIs(t, err, abi.ErrInitFailed)
 		require.Equal(t, "animal-huge", err.InitFailure.ID)
 		require.Contains(t, err.InitFailure.Reasons[0], "2^53")
+		require.True(t, err.InitFailure.RefreshBeforeUpdate)
+		require.Equal(t, property.String("huge"), err.InitFailure.State.Get("name"))
+		olds := obj("name", "small", "chip", secret("chip-small"), "number", 7)
+		_, updated := p.Update(t.Context(), abi.UpdateRequest{Type: animal, ID: "animal-huge", Olds: olds, News: obj("name", "huge", "legs", 0, "handle", "h")})
+		require.ErrorIs(t, updated, abi.ErrInitFailed)
+		left := abi.AsError(updated).InitFailure
+		require.Equal(t, "animal-huge", left.ID)
+		require.True(t, left.RefreshBeforeUpdate)
+		require.Equal(t, property.String("huge"), left.State.Get("name"))
+		require.Equal(t, property.Number(7), left.State.Get("number"))
+		require.Equal(t, secret("chip-small"), left.State.Get("chip"))
 	})
 	t.Run("nothing was created", func(t *testing.T) {
 		err := create(t, "broken")

@@ -120,6 +120,9 @@ func (a *Animal) Update(_ context.Context, r guest.UpdateRequest[AnimalInputs, A
 		return guest.UpdateResponse[AnimalState]{}, guest.InvalidArgument("weight", "an animal weighs something")
 	}
 	response := guest.UpdateResponse[AnimalState]{State: a.state(r.Inputs, r.State.Number)}
+	if r.Inputs.Name == "huge" {
+		response.State.Number = 1<<53 + 1
+	}
 	if r.Inputs.Weight > 1000 {
 		return response, guest.InitFailed("it is too heavy")
 	}
