@@ -176,7 +176,8 @@ export class Server {
                     Object.assign(kept, found);
                 } catch { if (p.secret && has(kept, p.name)) kept[p.name] = secretOf(kept[p.name]); }
             }
-            return [kept, errorOf(e)];
+            const { path, message } = errorOf(e);
+            return [kept, { path, message: message.split("\n")[0] }]; // without the places in the SDK
         }
     }
     recorded(r, answer, inputs, id, olds) {

@@ -42,6 +42,7 @@ for (const [wrong, path, why] of [
             const told = await asked(code, method, q).then(() => assert.fail(why), errorOf), left = told.initFailure;
             assert.deepEqual([told.kind, left.id, left.refreshBeforeUpdate, left.reasons.length], ["init-failed", "7", true, reasons], why);
             assert.ok(left.reasons.at(-1).startsWith(path && path + ": ") && left.reasons.at(-1).includes(why), left.reasons.at(-1));
+            assert.ok(!left.reasons.at(-1).includes("\n"), left.reasons.at(-1));
             assert.deepEqual(left.state.name, new Secret("a"));
             const fits = typeof wrong === "object";
             assert.equal(left.state.made, fits && path !== "made" ? "m" : method === "update" ? "long ago" : undefined, why);

@@ -300,7 +300,8 @@ class Server:
                     continue
                 kept.pop(p.name, None)
                 kept.update(found)
-            return kept, error_of(e)
+            wrong = error_of(e)
+            return kept, {**wrong, "message": wrong["message"].partition("\n")[0]}  # without the places in the code
 
     def recorded(self, r: DeclaredResource, state: Any, inputs: Properties, id: str, olds: Properties) -> Properties:
         kept, wrong = self.made(r, state, inputs, olds)

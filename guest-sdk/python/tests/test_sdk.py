@@ -221,6 +221,13 @@ class Methods(unittest.TestCase):
         deep: Any = "x"
         for _ in range(128):
             deep = [deep]
+
+        class Failing(State):
+            def __getattribute__(self, name: str) -> Any:
+                if name == "what":
+                    raise ValueError("it is gone")
+                return super().__getattribute__(name)
+
         for wrong, path, why in [
             (State(name="a", chosen=None, made="m"), "chosen", "it is missing; expected string"),  # type: ignore[arg-type]
             (State(name="a", what={"a": [2**53 + 1]}, chosen="c", made="m"), 'what.a[0]', "beyond 2^53"),
@@ -230,6 +237,7 @@ class Methods(unittest.TestCase):
             (State(name="a", what=Output({1}), chosen="c", made="m"), "", "cannot be a set"),
             (State(name="a", what=[Secret(2**53 + 1)], chosen="c", made="m"), "", "too large for a number"),
             (State(name="a", what=Asset("", "txt", "x"), chosen="c", made="m"), "", "not in list"),
+            (Failing(name="a", chosen="c", made="m"), "", "ValueError: it is gone"),
             (State(name="a", chosen="c", made=b"m"), "made", "expected string, got a bytes"),  # type: ignore[arg-type]
             ({"name": "a"}, "", "expected a State, got a dict"),
             (None, "", "expected a State, got a NoneType"),
@@ -257,6 +265,7 @@ class Methods(unittest.TestCase):
                         self.assertEqual(len(left["reasons"]), reasons)
                         self.assertIn(why, left["reasons"][-1])
                         self.assertTrue(left["reasons"][-1].startswith(f"{path}: " if path else ""))
+                        self.assertNotIn("\n", left["reasons"][-1])
                         self.assertEqual(left["state"]["name"], Secret("a"))
                         fits = isinstance(wrong, State)
                         self.assertEqual(left["state"].get("made"), "m" if fits and path != "made" else "long ago" if method == "update" else None)
