@@ -53,6 +53,8 @@ var Checks = []Check{
 	{"internal/pulumi/pulumiprogram/programtest:TestOthersTargetsPlansAndPolicies", "five runs of programs in Python and Go each", "`TestNodeTargetsPlansAndPolicies`, and `TestPython` and `TestGo`"},
 	{"internal/pulumi/pulumiprogram/programtest:TestOthersStackReferences", "runs of programs in Python and Go", "`TestNodeStackReference`"},
 	{"internal/pulumi/pulumiprogram/programtest:TestComponentsInNode", "each run compiles TypeScript", "`TestComponentsInYAML`, with the same components"},
+	{"cmd/husk/internal/automationtest:TestPython", "fetches the Automation API with pip", "the same for Node.js, and the script `pulumi`, which runs the same commands"},
+	{"cmd/husk/internal/automationtest:TestGo", "compiles the Automation API", "as `TestPython` there"},
 	{"cmd/husk/internal/processtest:TestInterruptsOfPrograms", "fetches Pulumi's SDKs with npm and pip", OwnStep},
 	{"examples/providers/postgresql/provider:TestConformance", "creates and drops hundreds of databases", OwnStep},
 	{"examples:TestConformance", "10 seeds", "one seed"},

@@ -22,6 +22,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk/internal/usertest"
 	"github.com/husk-dev/husk/internal/pulumi/pulumiprogram/sdktest"
+	"github.com/husk-dev/husk/internal/testkit/nightly"
 )
 
 func TestMain(m *testing.M) { usertest.Main(m, nil) }
@@ -82,6 +83,7 @@ func TestNode(t *testing.T) {
 }
 
 func TestPython(t *testing.T) {
+	nightly.Skip(t)
 	python := filepath.Join(sdktest.Python(t), "bin", "python")
 	dir, environment := place(t, "python")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "life.py"), []byte(script(t, "life.py")), 0o644))
@@ -105,6 +107,7 @@ func program(ctx *pulumi.Context) error {
 }
 
 func TestGo(t *testing.T) {
+	nightly.Skip(t)
 	dir, environment := place(t, "go")
 	t.Chdir(dir)
 	for _, variable := range environment {
