@@ -146,22 +146,10 @@ func (p *Pool[I]) begin(atAnyRate bool) (i I, ok bool, err error) {
 	return i, true, nil
 }
 
-// Pause and Resume are the begin and the end of work of the host that a guest waits for.
+// Pause and Resume are the begin and the end of work of the host that a guest waits for. A waiting call looks again.
 func (p *Pool[I]) Pause() {
 	p.mu.Lock()
-	p.stopComputing()
-	p.mu.Unlock()
-}
-
-// Resume ends a [Pool.Pause].
-func (p *Pool[I]) Resume() {
-	p.mu.Lock()
-	p.computing++
-	p.mu.Unlock()
-}
-
-// stopComputing has a waiting call look again.
-func (p *Pool[I]) stopComputing() {
+	defer p.mu.Unlock()
 	p.computing--
 	if p.waiters > 0 {
 		select {
@@ -169,6 +157,13 @@ func (p *Pool[I]) stopComputing() {
 		default: // as many will look again
 		}
 	}
+}
+
+// Resume ends a [Pool.Pause].
+func (p *Pool[I]) Resume() {
+	p.mu.Lock()
+	p.computing++
+	p.mu.Unlock()
 }
 
 // enter waits for a slot.
