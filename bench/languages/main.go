@@ -6,8 +6,8 @@
 //
 //	husk provider build examples/contacts/typescript -o FILE
 //
-// and named by -typescript. Beside them are processes of Pulumi's SDKs for Go and Node.js: their start, first Check, and memory. npm
-// fetches the SDK, unless -modules names a directory node_modules that has it.
+// and named by -typescript. Beside them run processes of Pulumi's SDKs for Go and Node.js: their start, first Check, and memory. npm
+// installs the SDK for Node.js. With -modules, the SDK comes from that directory node_modules.
 //
 //	go run -C bench ./languages [-n rounds] [-typescript FILE] [-modules DIR] [-json]
 package main
@@ -237,7 +237,7 @@ func inputs(size int) property.Map {
 	)
 }
 
-// print writes the medians, of what was measured, and how they compare with those of the first language.
+// print writes the medians, and their ratios to the first language. Columns without values have a dash in the table.
 func print(w io.Writer, all []*language, asJSON bool) error {
 	if asJSON {
 		var flat []figures.Figure

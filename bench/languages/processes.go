@@ -25,13 +25,13 @@ type process struct {
 	request abi.CheckRequest
 }
 
-// nodeProvider is one that checks nothing, so that the figures are the SDK's.
+// nodeProvider is a provider whose check returns its inputs, so the figures measure the SDK alone.
 const nodeProvider = `#!/usr/bin/env node
 const { main } = require("@pulumi/pulumi/provider");
 main({ version: "1.0.0", check: async (urn, olds, news) => ({ inputs: news }) }, process.argv.slice(2));
 `
 
-// processes builds the providers; modules is a directory node_modules with the SDK for Node.js, empty to fetch it.
+// processes builds the providers. modules is a directory node_modules with the SDK for Node.js. If it is empty, npm installs the SDK.
 func processes(ctx context.Context, dir, modules string) ([]process, error) {
 	compiled, err := programs.Command(ctx, "./sdkpeer")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Packages gives a directory the packages of npm that its package.json lists: those of the directory modules, or, if that is
-// empty, fetched ones.
+// Packages makes node_modules in dir, for the dependencies in its package.json: a symbolic link to modules, or, if modules is empty, the
+// result of npm install.
 func Packages(ctx context.Context, dir, modules string) error {
 	if modules != "" {
 		modules, err := filepath.Abs(modules)

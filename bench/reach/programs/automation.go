@@ -23,12 +23,14 @@ var automation string
 
 // example is a line of automation.txt: a program that drives Pulumi's command by its Automation API.
 type example struct {
-	// dir and copied are as those of a program.
+	// dir and copied have the same meaning as in a program.
 	dir, copied string
-	// command is what its README says; once and serves are as automation.txt says.
+	// command is the command line in the example's README. once and serves are set by its prefix in automation.txt, whose header
+	// describes the prefixes.
 	command      []string
 	once, serves bool
-	// shows is the table's third column, and needs is what the example needs that nothing stands in for, empty if it runs.
+	// shows is the third column, a description of the example. needs names what the example needs and no stand-in provides. It is empty if
+	// the example runs.
 	shows, needs string
 }
 
@@ -56,7 +58,8 @@ func parseExamples(text string) (all []example, err error) {
 	return all, nil
 }
 
-// websites is a web server for the objects that the provider aws puts there. A path without an object is that of an index.html.
+// websites is a web server: the provider aws uploads objects with PUT, and removes them with DELETE. GET of a path without an object
+// returns index.html below the path, if there is one.
 type websites struct {
 	mu     sync.Mutex
 	byPath map[string][]byte
@@ -87,7 +90,7 @@ func (s *websites) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// has returns an error if the number of websites is another.
+// has returns an error if the number of objects is not number.
 func (s *websites) has(number int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,9 +193,9 @@ func (s *websites) visited(ctx context.Context, address string) error {
 	shown := strings.TrimPrefix(website, "http://")
 	for _, step := range []struct {
 		method, url, body string
-		// status is the answer's, but for its last two digits if it says that all went well.
+		// status is the expected status. Any 2xx satisfies 200.
 		status int
-		// text is in the answer.
+		// text is a substring of the answer.
 		text string
 	}{
 		{http.MethodPost, at, `{"id": "shop", "content": "hello"}`, http.StatusOK, shown},
