@@ -122,8 +122,7 @@ func (q *keyed) cipher() (map[string]any, error) {
 	}
 	in := q.Data
 	if q.Pad && !q.Open {
-		n := aes.BlockSize - len(in)%aes.BlockSize
-		in = slices.Concat(in, bytes.Repeat([]byte{byte(n)}, n))
+		in = padded(in)
 	}
 	if len(in)%aes.BlockSize != 0 {
 		return nil, &errno{"ERR_OSSL_WRONG_FINAL_BLOCK_LENGTH", "wrong final block length"}
@@ -150,6 +149,12 @@ func (q *keyed) cipher() (map[string]any, error) {
 	}
 	answer["data"] = out
 	return answer, nil
+}
+
+// padded returns b with the padding of PKCS #7, and unpadded removes it.
+func padded(b []byte) []byte {
+	n := aes.BlockSize - len(b)%aes.BlockSize
+	return slices.Concat(b, bytes.Repeat([]byte{byte(n)}, n))
 }
 
 func unpadded(b []byte) ([]byte, error) {
@@ -185,12 +190,19 @@ func (q *keyed) generate() (any, error) {
 	return nil, fmt.Errorf("the sandbox of a dynamic provider makes keys of rsa, ec, ed25519, and x25519, and not of %q", q.Name)
 }
 
-func (q *keyed) hash() (crypto.Hash, error) {
+// coordinateSize returns the size in bytes of a coordinate of a curve's points. JWKs and signatures have numbers of that size.
+func coordinateSize(c elliptic.Curve) int { return (c.Params().BitSize + 7) / 8 }
+
+// digest hashes the data, and returns the hash function and the sum.
+func (q *keyed) digest() (crypto.Hash, []byte, error) {
 	known := map[string]crypto.Hash{"md5": crypto.MD5, "sha1": crypto.SHA1, "sha224": crypto.SHA224, "sha256": crypto.SHA256, "sha384": crypto.SHA384, "sha512": crypto.SHA512}
-	if h, ok := known[q.Digest]; ok {
-		return h, nil
+	h, ok := known[q.Digest]
+	if !ok {
+		return 0, nil, fmt.Errorf("Invalid digest: %s", q.Digest)
 	}
-	return 0, fmt.Errorf("Invalid digest: %s", q.Digest)
+	digest := h.New()
+	digest.Write(q.Data)
+	return h, digest.Sum(nil), nil
 }
 
 // The paddings of RSA in Node.js.
@@ -219,13 +231,10 @@ func (q *keyed) sign() ([]byte, error) {
 	if k, ok := key.(ed25519.PrivateKey); ok {
 		return ed25519.Sign(k, q.Data), nil
 	}
-	h, err := q.hash()
+	h, sum, err := q.digest()
 	if err != nil {
 		return nil, err
 	}
-	digest := h.New()
-	digest.Write(q.Data)
-	sum := digest.Sum(nil)
 	switch k := key.(type) {
 	case *rsa.PrivateKey:
 		if err := q.checkPadding(paddingPKCS1, paddingPSS); err != nil {
@@ -243,7 +252,7 @@ func (q *keyed) sign() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		size := (k.Curve.Params().BitSize + 7) / 8
+		size := coordinateSize(k.Curve)
 		return slices.Concat(r.FillBytes(make([]byte, size)), s.FillBytes(make([]byte, size))), nil
 	}
 	return nil, errors.New("keys of this kind do not sign")
@@ -269,13 +278,10 @@ func (q *keyed) verify() (bool, error) {
 	if k, ok := key.(ed25519.PublicKey); ok {
 		return ed25519.Verify(k, q.Data, q.Signature), nil
 	}
-	h, err := q.hash()
+	h, sum, err := q.digest()
 	if err != nil {
 		return false, err
 	}
-	digest := h.New()
-	digest.Write(q.Data)
-	sum := digest.Sum(nil)
 	switch k := key.(type) {
 	case *rsa.PublicKey:
 		if err := q.checkPadding(paddingPKCS1, paddingPSS); err != nil {
@@ -289,7 +295,7 @@ func (q *keyed) verify() (bool, error) {
 		if !q.IEEE {
 			return ecdsa.VerifyASN1(k, sum, q.Signature), nil
 		}
-		half := (k.Curve.Params().BitSize + 7) / 8
+		half := coordinateSize(k.Curve)
 		if len(q.Signature) != 2*half {
 			return false, nil
 		}

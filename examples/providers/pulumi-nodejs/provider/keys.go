@@ -119,13 +119,19 @@ func (q *keyed) read() (any, error) {
 	return nil, errors.New("the key is in no form that the sandbox of a dynamic provider reads: PKCS #8, PKCS #1, SEC 1, SPKI, or a certificate, as PEM or DER, or a JWK")
 }
 
+// key reads the key as [private] and [public] encode it.
+func (q *keyed) key() (any, error) {
+	if key, err := x509.ParsePKCS8PrivateKey(q.Key); err == nil {
+		return key, nil
+	}
+	return x509.ParsePKIXPublicKey(q.Key)
+}
+
 // export writes a key in a form.
 func (q *keyed) export() (map[string]any, error) {
-	key, err := x509.ParsePKCS8PrivateKey(q.Key)
+	key, err := q.key()
 	if err != nil {
-		if key, err = x509.ParsePKIXPublicKey(q.Key); err != nil {
-			return nil, err
-		}
+		return nil, err
 	}
 	if q.Format == "jwk" {
 		jwk, err := toJWK(key)
@@ -168,11 +174,9 @@ func (q *keyed) export() (map[string]any, error) {
 }
 
 func (q *keyed) details() (map[string]any, error) {
-	key, err := x509.ParsePKCS8PrivateKey(q.Key)
+	key, err := q.key()
 	if err != nil {
-		if key, err = x509.ParsePKIXPublicKey(q.Key); err != nil {
-			return nil, err
-		}
+		return nil, err
 	}
 	details := map[string]any{}
 	switch k := key.(type) {
@@ -245,8 +249,7 @@ func sealed(der []byte, name string, passphrase []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := aes.BlockSize - len(der)%aes.BlockSize
-	p.Data = append(append([]byte{}, der...), bytes.Repeat([]byte{byte(n)}, n)...)
+	p.Data = padded(der)
 	cipher.NewCBCEncrypter(block, iv).CryptBlocks(p.Data, p.Data)
 	return asn1.Marshal(p)
 }
@@ -290,7 +293,7 @@ func opened(der, passphrase []byte) ([]byte, error) {
 func toJWK(key any) (map[string]string, error) {
 	text := base64.RawURLEncoding.EncodeToString
 	point := func(k *ecdsa.PublicKey) map[string]string {
-		size := (k.Curve.Params().BitSize + 7) / 8
+		size := coordinateSize(k.Curve)
 		return map[string]string{"kty": "EC", "crv": k.Curve.Params().Name, "x": text(k.X.FillBytes(make([]byte, size))), "y": text(k.Y.FillBytes(make([]byte, size)))}
 	}
 	switch k := key.(type) {
@@ -306,7 +309,7 @@ func toJWK(key any) (map[string]string, error) {
 		return point(k), nil
 	case *ecdsa.PrivateKey:
 		jwk := point(&k.PublicKey)
-		jwk["d"] = text(k.D.FillBytes(make([]byte, (k.Curve.Params().BitSize+7)/8)))
+		jwk["d"] = text(k.D.FillBytes(make([]byte, coordinateSize(k.Curve))))
 		return jwk, nil
 	case ed25519.PublicKey:
 		return map[string]string{"kty": "OKP", "crv": "Ed25519", "x": text(k)}, nil
@@ -317,11 +320,8 @@ func toJWK(key any) (map[string]string, error) {
 }
 
 func fromJWK(jwk map[string]string) (any, error) {
-	n := func(name string) *big.Int {
-		b, _ := base64.RawURLEncoding.DecodeString(jwk[name])
-		return new(big.Int).SetBytes(b)
-	}
 	raw := func(name string) []byte { b, _ := base64.RawURLEncoding.DecodeString(jwk[name]); return b }
+	n := func(name string) *big.Int { return new(big.Int).SetBytes(raw(name)) }
 	_, secret := jwk["d"]
 	switch {
 	case jwk["kty"] == "RSA":
