@@ -54,7 +54,7 @@ type fleet struct {
 type measured struct {
 	elapsed     time.Duration
 	waits, runs []time.Duration
-	// server is the processor's time of the server and of the loops of the workers, without the runs, and processes that of the runs.
+	// server is the processor time of the server and of the workers' loops. processes is the processor time of the runs.
 	server, processes time.Duration
 }
 
