@@ -77,25 +77,22 @@ func (p *Parting) isNeeded(u urn.URN) bool {
 // Keep returns a resource that names the parts wherever it named a component for them. That is user itself if it used none, or if a
 // part needs it by now.
 func (p *Parting) Keep(user *state.Resource) *state.Resource {
-	var named []urn.URN
-	user.VisitNeeds(func(m state.Mention) {
-		if UsesParts(m.Role) && (p.left[m.URN] != nil || p.joined[m.URN] != nil) && !slices.Contains(named, m.URN) {
-			named = append(named, m.URN)
-		}
-	})
-	if len(named) == 0 || !user.Delete && p.isNeeded(user.URN) {
-		return user
-	}
 	above := slices.Collect(p.kin.above(user))
 	kept := make(map[urn.URN][]urn.URN) // by the components that are named for them
-	for _, component := range named {
-		if slices.Contains(above, component) {
-			continue
+	user.VisitNeeds(func(m state.Mention) {
+		if !UsesParts(m.Role) || slices.Contains(above, m.URN) {
+			return
 		}
-		kept[component] = slices.Clone(p.left[component])
-		if slices.ContainsFunc(p.joined[component], func(moved urn.URN) bool { return slices.Contains(above, moved) }) {
-			kept[component] = append(kept[component], p.partsOf(component)...)
+		parts := slices.Clone(p.left[m.URN])
+		if slices.ContainsFunc(p.joined[m.URN], func(moved urn.URN) bool { return slices.Contains(above, moved) }) {
+			parts = append(parts, p.partsOf(m.URN)...)
 		}
+		if len(parts) > 0 {
+			kept[m.URN] = parts
+		}
+	})
+	if len(kept) == 0 || !user.Delete && p.isNeeded(user.URN) {
+		return user
 	}
 	n, changed := *user, false
 	with := func(urns []urn.URN, component urn.URN) []urn.URN {
@@ -106,7 +103,7 @@ func (p *Parting) Keep(user *state.Resource) *state.Resource {
 		}
 		return urns
 	}
-	for _, component := range slices.Sorted(slices.Values(named)) {
+	for _, component := range slices.Sorted(maps.Keys(kept)) {
 		n.Dependencies = with(n.Dependencies, component)
 	}
 	n.PropertyDependencies = maps.Clone(user.PropertyDependencies)
