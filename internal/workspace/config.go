@@ -158,7 +158,7 @@ func (c *Config) secrets(ctx context.Context) (secrets.Provider, error) {
 	if err := c.checkKey(ctx); err != nil {
 		return nil, err
 	}
-	p, err := c.named(ctx)
+	p, err := c.openWith(ctx, c.w.keys)
 	if err == nil && p == nil {
 		var snapshot *state.Snapshot
 		if snapshot, _, err = c.w.Read(ctx, c.Stack, true); err == nil {
@@ -170,15 +170,6 @@ func (c *Config) secrets(ctx context.Context) (secrets.Provider, error) {
 	}
 	c.provider = p
 	return p, nil
-}
-
-// named returns the provider that the file names, nil if it names none.
-func (c *Config) named(ctx context.Context) (secrets.Provider, error) {
-	typ, state, err := c.key()
-	if typ == "" || err != nil {
-		return nil, err
-	}
-	return c.w.keys.Open(ctx, typ, state)
 }
 
 // key returns the type and the state of the provider that the file names, and no type if it names none, or a passphrase that has no
@@ -215,7 +206,7 @@ func (k stackKeys) New(ctx context.Context) (secrets.Provider, error) {
 	if err := k.config.checkKey(ctx); err != nil {
 		return nil, err
 	}
-	p, err := k.config.named(ctx)
+	p, err := k.config.openWith(ctx, k.Keys)
 	switch {
 	case errors.Is(err, secrets.ErrUnknownProvider), err == nil && p == nil:
 		p, err := newSecrets(ctx, k.Keys, k.config.w.backend)
