@@ -38,8 +38,8 @@ type Pool[I Instance] struct {
 	mu     sync.Mutex
 	idle   []idleInstance[I]
 	closed bool
-	// computing counts the calls whose guests compute, which is all that run but the ones within [Pool.Pause], also with instances
-	// that left the pool, and waiters the calls that wait for one of them.
+	// computing counts the running calls whose guests compute: all but the ones between [Pool.Pause] and [Pool.Resume]. Calls with
+	// instances that left the pool count, too. waiters counts the calls that wait for one of them.
 	computing, waiters int
 }
 
@@ -83,8 +83,7 @@ func (p *Pool[I]) Take(ctx context.Context) (i I, err error) {
 	return i, nil
 }
 
-// Begin and End are the begin and the end of a call with an instance that left the pool, such as that of a stream. It has no slot, and
-// does not wait.
+// Begin begins a call with an instance that left the pool, such as that of a stream. The call has no slot, and does not wait.
 func (p *Pool[I]) Begin() {
 	p.budget.Enter()
 	p.Resume()
@@ -100,7 +99,7 @@ func (p *Pool[I]) End() {
 func (p *Pool[I]) choose(ctx context.Context) (i I, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i, ok, err := p.begin(false); ok || err != nil {
+	if i, ok, err := p.tryTake(false); ok || err != nil {
 		return i, err
 	}
 	p.waiters++
@@ -123,14 +122,15 @@ func (p *Pool[I]) choose(ctx context.Context) (i I, err error) {
 		if err != nil {
 			return i, err
 		}
-		if i, ok, err := p.begin(expired); ok || err != nil {
+		if i, ok, err := p.tryTake(expired); ok || err != nil {
 			return i, err
 		}
 	}
 }
 
-// begin begins a call with the idle instance that was used last, or with none if a processor is free, or at any rate.
-func (p *Pool[I]) begin(atAnyRate bool) (i I, ok bool, err error) {
+// tryTake begins a call with the idle instance that was used last. If there is none, the call begins without one if a processor is free or
+// the call has waited long enough, and else ok is false.
+func (p *Pool[I]) tryTake(waited bool) (i I, ok bool, err error) {
 	if p.closed {
 		return i, false, ErrClosed
 	}
@@ -139,14 +139,14 @@ func (p *Pool[I]) begin(atAnyRate bool) (i I, ok bool, err error) {
 		p.idle[last] = idleInstance[I]{} // it may end before another one takes its place
 		p.idle = p.idle[:last]
 		p.idling.Add(-1)
-	} else if p.computing >= runtime.GOMAXPROCS(0) && !atAnyRate {
+	} else if p.computing >= runtime.GOMAXPROCS(0) && !waited {
 		return i, false, nil
 	}
 	p.computing++
 	return i, true, nil
 }
 
-// Pause and Resume are the begin and the end of work of the host that a guest waits for. A waiting call looks again.
+// Pause begins work of the host that a guest waits for. A waiting call looks again.
 func (p *Pool[I]) Pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
