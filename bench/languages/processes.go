@@ -3,16 +3,15 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/bench/internal/bareengine"
 	"github.com/husk-dev/husk/bench/internal/figures"
+	"github.com/husk-dev/husk/bench/internal/memory"
 	"github.com/husk-dev/husk/bench/internal/peer"
 	"github.com/husk-dev/husk/bench/internal/programs"
 	record "github.com/husk-dev/husk/bench/record/provider"
@@ -66,18 +65,7 @@ func (p *process) round(ctx context.Context) (err error) {
 		return err
 	}
 	p.add(4, figures.Millis(time.Since(start)))
-	memory, err := resident(running.PID)
-	p.add(7, memory/1e6)
+	resident, err := memory.Resident(running.PID)
+	p.add(7, float64(resident)/1e6)
 	return err
-}
-
-// resident returns how many bytes of memory a process has, on Linux.
-func resident(pid int) (float64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	if err != nil {
-		return 0, err
-	}
-	var size, pages float64
-	_, err = fmt.Sscan(strings.TrimSpace(string(text)), &size, &pages)
-	return pages * float64(os.Getpagesize()), err
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,8 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/husk-dev/husk/bench/internal/memory"
 )
 
 // build builds the provider as a program and as a module.
@@ -50,7 +53,7 @@ func (p *provider) build(ctx context.Context, dir string) (program, wasm string,
 }
 
 // askProcess starts the process, and returns the time until it was configured, the time of one validation
-// and plan, and its memory.
+// and plan, and its resident memory in bytes, 0 if the system does not tell it.
 func (p *provider) askProcess(ctx context.Context, program string) (start, ask time.Duration, resident uint64, err error) {
 	begun := time.Now()
 	c := exec.CommandContext(ctx, program)
@@ -86,7 +89,10 @@ func (p *provider) askProcess(ctx context.Context, program string) (start, ask t
 	if start, ask, err = p.askService(ctx, s, begun); err != nil {
 		return 0, 0, 0, err
 	}
-	resident, err = residentMemory(c.Process.Pid)
+	resident, err = memory.Resident(c.Process.Pid)
+	if errors.Is(err, fs.ErrNotExist) { // there is no /proc
+		err = nil
+	}
 	return start, ask, resident, err
 }
 
@@ -265,15 +271,3 @@ func (raw) Unmarshal(data mem.BufferSlice, v any) error {
 }
 
 func (raw) Name() string { return "proto" }
-
-// residentMemory returns the resident memory of a process in bytes, 0 if the system does not tell.
-func residentMemory(pid int) (uint64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, nil
-	}
-	_, rest, _ := strings.Cut(string(text), "VmRSS:")
-	kilobytes, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	n, err := strconv.ParseUint(kilobytes, 10, 64)
-	return n << 10, err
-}

@@ -5,10 +5,9 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strconv"
-	"strings"
 
 	"github.com/husk-dev/husk/bench/internal/figures"
+	"github.com/husk-dev/husk/bench/internal/memory"
 )
 
 // process is the process's use of resources at one moment.
@@ -32,12 +31,8 @@ func look() process {
 	if open, err := os.ReadDir("/proc/self/fd"); err == nil {
 		p.files = float64(len(open))
 	}
-	if status, err := os.ReadFile("/proc/self/status"); err == nil {
-		if _, rest, ok := strings.Cut(string(status), "VmRSS:"); ok {
-			if kib, err := strconv.Atoi(strings.Fields(rest)[0]); err == nil {
-				p.resident = float64(kib) * 1024
-			}
-		}
+	if resident, err := memory.Resident(os.Getpid()); err == nil {
+		p.resident = float64(resident)
 	}
 	return p
 }
