@@ -17,12 +17,13 @@ type Parting struct {
 	kin *kin
 	// left holds the parts that leave a component, and joined the components that join it.
 	left, joined map[urn.URN][]urn.URN
-	// parts are all parts that are named from now on, after the change, and needed what they need, directly or not, once it was looked for.
+	// parts are the parts that users name after the change, as they are then. needed holds the resources that they need, directly or not. It
+	// is nil until isNeeded is called.
 	parts  []*state.Resource
 	needed map[urn.URN]bool
 }
 
-// NewParting returns what moves among all resources change in this way, nil if that is nothing.
+// NewParting returns the parting that the moves are among all resources, nil if no user has to name a part because of them.
 func NewParting(all []*state.Resource, moves []Move) *Parting {
 	p := &Parting{kin: &kin{all: all}, left: make(map[urn.URN][]urn.URN), joined: make(map[urn.URN][]urn.URN)}
 	for _, m := range moves {
@@ -51,7 +52,7 @@ func (p *Parting) partsOf(component urn.URN) []urn.URN {
 	return p.kin.parts(component, &state.Resource{})
 }
 
-// isNeeded reports whether a part needs a resource after the change. Most changes concern no user, and do not ask.
+// isNeeded reports whether a part needs a resource after the change.
 func (p *Parting) isNeeded(u urn.URN) bool {
 	if p.needed == nil {
 		p.needed = make(map[urn.URN]bool)
@@ -74,8 +75,8 @@ func (p *Parting) isNeeded(u urn.URN) bool {
 	return p.needed[u]
 }
 
-// Keep returns a resource that names the parts wherever it named a component for them. That is user itself if it used none, or if a
-// part needs it by now.
+// Keep returns a copy of user that names the parts wherever user names a component for them. It returns user itself if it uses no part, or
+// if a part needs it after the change.
 func (p *Parting) Keep(user *state.Resource) *state.Resource {
 	above := slices.Collect(p.kin.above(user))
 	kept := make(map[urn.URN][]urn.URN) // by the components that are named for them

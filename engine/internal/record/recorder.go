@@ -19,14 +19,14 @@ import (
 type Recorder struct {
 	// Extensions are the deployment's extensions.
 	Extensions Extensions
-	// Goal returns how the program of this run wants a resource, nil if it does not say. A recorded goal uses what it names, and
-	// nothing more. A nil Goal has none.
+	// Goal returns the resource that the program of this run wants for a URN, nil if there is none. A recorded goal uses only the
+	// resources that it names. If Goal is nil, there are no goals.
 	Goal func(urn.URN) *state.Resource
 
 	stack   *state.Stack    // nil in a preview
 	secrets *redact.Secrets // learns the recorded secrets
 
-	// naming is held by a change of other resources than the steps' own, and shared by all others, which write the names of that moment.
+	// naming is locked by a change that rewrites resources of other steps. Other changes hold it for reading, and write the current names.
 	naming sync.RWMutex
 
 	mu      sync.Mutex

@@ -9,8 +9,8 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// moves returns the recorded resources to which a change gives another parent, with what it records in their place. An old copy
-// that goes leaves its place to the resource of its URN that stays.
+// moves returns the recorded resources to which a change gives another parent, with the resources that replace them. The resource of
+// the same URN replaces an old copy that is removed.
 func (r *Recorder) moves(c Change) (moves []graph.Move) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -32,9 +32,9 @@ func (r *Recorder) moves(c Change) (moves []graph.Move) {
 	return moves
 }
 
-// keepingUses returns a change with what it has to keep: if it takes a part out of a component, recorded resources that use the part
-// by naming the component name the part from now on. Else the state would say that nothing uses the part, if the run ended before
-// these resources reach the goals that the program has for them.
+// keepingUses returns a change that also rewrites users: if the change takes a part out of a component, recorded resources that use the
+// part by naming the component name the part from now on. Otherwise the state would say that nothing uses the part, if the run ended
+// before these resources reach the goals that the program has for them.
 func (r *Recorder) keepingUses(c Change) Change {
 	all := r.Resources()
 	parting := graph.NewParting(all, r.moves(c))
@@ -62,7 +62,7 @@ func (r *Recorder) keepingUses(c Change) Change {
 	return c
 }
 
-// isGoal reports whether a recorded resource is as the program of this run wants it. The caller holds the lock.
+// isGoal reports whether a recorded resource is what the program of this run wants. The caller holds the lock.
 func (r *Recorder) isGoal(recorded *state.Resource) bool {
 	serial, ok := r.serials[r.goal(recorded.URN)]
 	return ok && serial == r.serials[recorded]
@@ -75,8 +75,8 @@ func (r *Recorder) goal(u urn.URN) *state.Resource {
 	return r.Goal(u)
 }
 
-// asOfNow returns what a step records, as it is to be recorded now: by the current names and, unless it is a goal, with what the
-// recorded resource has come to name under the step. The caller holds the lock.
+// asOfNow returns the resource to record for a step. It has the current names and, unless it is a goal, the names that the recorded
+// resource has gained since the step was planned. The caller holds the lock.
 func (r *Recorder) asOfNow(pair Replacement, recorded *state.Resource) *state.Resource {
 	n := r.withNewNames(pair.New)
 	if recorded == nil || recorded == pair.Old || r.goal(pair.New.URN) == pair.New {
@@ -91,7 +91,7 @@ func (r *Recorder) asOfNow(pair Replacement, recorded *state.Resource) *state.Re
 	return &m
 }
 
-// withGained returns urns with the ones that after has and before lacks.
+// withGained returns urns and the elements of after that are not in before.
 func withGained(urns, before, after []urn.URN) []urn.URN {
 	out := slices.Clip(urns)
 	for _, u := range after {
