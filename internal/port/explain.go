@@ -32,7 +32,7 @@ type FailedPackage struct {
 	Shim string
 }
 
-// maxOutput is the number of lines of one package's output that an error shows.
+// maxOutput is the number of lines of one package's output, or of packages that are not fetched, that an error shows.
 const maxOutput = 5
 
 func (e *BuildError) Error() string {
@@ -88,7 +88,7 @@ func (e *RefusedError) Error() string {
 	return text + "\nname another proxy in GOPROXY, or take what this one refuses from its repository: GOPROXY='PROXY|direct', with | in place of a comma"
 }
 
-// FetchError is the error for packages of other modules that the Go command does not get.
+// FetchError is the error for packages of other modules that the Go command cannot fetch.
 type FetchError struct {
 	// Source is the provider in the user's words.
 	Source   string
@@ -174,7 +174,7 @@ func (w *build) explain(err error) error {
 	return e
 }
 
-// unloadable returns the packages of the program that the Go command cannot load, of the ones for which is returns true.
+// unloadable returns the packages of the program that the Go command cannot load and for which is returns true.
 func (w *build) unloadable(is func(*goPackage) bool) (all []FailedPackage) {
 	for _, name := range slices.Sorted(maps.Keys(w.graph.packages)) {
 		if p := w.graph.packages[name]; p.Error != nil && !p.Standard && is(p) {
@@ -184,7 +184,7 @@ func (w *build) unloadable(is func(*goPackage) bool) (all []FailedPackage) {
 	return all
 }
 
-// fetched returns an error if the Go command does not have all modules of the program.
+// fetched returns an error if the Go command could not fetch all modules of the program.
 func (w *build) fetched() error {
 	missing := w.unloadable(func(p *goPackage) bool {
 		first, _, _ := strings.Cut(p.ImportPath, "/")

@@ -136,7 +136,7 @@ const (
 	maxStrangers = 100
 )
 
-// makeWay cancels the runs of strangers on the stack of r, and returns those that it has cancelled. They change nothing, and can be repeated.
+// makeWay cancels the runs of strangers on the stack of r, and returns them. Such runs change nothing, and can be repeated.
 func (t *tx) makeWay(c *caller, r *record) (cancelled []*record, err error) {
 	open, err := t.texts("SELECT id"+openOfStrangers+" AND cancel < ?", r.tenant, r.Project, r.Stack, mostCancel)
 	for _, id := range open {
@@ -155,7 +155,7 @@ func (t *tx) makeWay(c *caller, r *record) (cancelled []*record, err error) {
 	return cancelled, err
 }
 
-// madeWay tells who follows the runs that [tx.makeWay] has cancelled for a run.
+// madeWay calls [Server.ended] for the runs that [tx.makeWay] cancelled for r.
 func (s *Server) madeWay(ctx context.Context, r *record) {
 	for _, one := range r.cancelled {
 		s.ended(ctx, one)
@@ -277,7 +277,7 @@ func (s *Server) cancelRun(ctx context.Context, c *caller, id, call string) (*ru
 	})
 }
 
-// cancel ends a run that waits, or has its worker end it, which was cancelled so many times.
+// cancel ends a run that waits, or asks the worker of a running one to end it. times is how often the run is cancelled by then.
 func (t *tx) cancel(c *caller, r *record, times int) error {
 	if err := t.say(r, "Cancelled by %s.", c); err != nil {
 		return err
@@ -399,7 +399,7 @@ func (s *Server) decide(ctx context.Context, c *caller, id, action string, do fu
 	return &r.Run, nil
 }
 
-// decided adds what was decided about a run to the audit log.
+// decided adds a decision about a run to the audit log.
 func (t *tx) decided(c *caller, r *record, action string) error {
 	return t.audit(c, "run."+action, r.ID, "%s of %s/%s, asked for by %v", r.Operation, r.Project, r.Stack, &caller{name: r.By, person: r.Person})
 }

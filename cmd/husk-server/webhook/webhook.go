@@ -149,7 +149,7 @@ func (c *Config) Work(ctx context.Context, s Server, t Task) (again time.Duratio
 	return 0, err
 }
 
-// GiveUp sets the status of the commit of a task that is not tried again: it waits for nothing any more.
+// GiveUp sets the status of a commit to failure, because its task is not tried again.
 func (c *Config) GiveUp(ctx context.Context, t Task, reason string) error {
 	h := c.Hook(t.Hook)
 	if h == nil || !commitPattern.MatchString(t.Event.Commit) {
