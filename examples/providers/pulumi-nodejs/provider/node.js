@@ -2,7 +2,8 @@
 // node_modules; and those that do not work, which say so when they are used. It runs after runtime.js and streams.js.
 "use strict";
 (() => {
-const { ask, modules, encode, encodings } = globalThis.__runtime;
+const runtime = globalThis.__runtime; // dynamic.js deletes the global
+const { ask, modules, encode, encodings } = runtime;
 const { toBase64, fromBase64, bytesOf } = encode;
 const define = (name, value) => Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
 const Buffer = globalThis.Buffer, path = modules.path;
@@ -155,8 +156,8 @@ class Signer extends modules.stream.Writable {
 }
 crypto.createSign = crypto.createVerify = digest => new Signer(digest);
 Object.assign(crypto, { constants: { RSA_PKCS1_PADDING: 1, RSA_NO_PADDING: 3, RSA_PKCS1_OAEP_PADDING: 4, RSA_PKCS1_PSS_PADDING: 6, RSA_PSS_SALTLEN_DIGEST: -1, RSA_PSS_SALTLEN_MAX_SIGN: -2, RSA_PSS_SALTLEN_AUTO: -2 } });
-for (const [name, wanted, padding] of [["publicEncrypt", "public", 4], ["privateDecrypt", "private", 4]])
-    crypto[name] = (k, data) => back(keyed({ op: name, key: toBase64(key(k, wanted).der), data: b64(data), padding: k.padding || padding, digest: k.oaepHash || "sha1", label: k.oaepLabel && b64(k.oaepLabel) }).data);
+for (const [name, wanted] of [["publicEncrypt", "public"], ["privateDecrypt", "private"]])
+    crypto[name] = (k, data) => back(keyed({ op: name, key: toBase64(key(k, wanted).der), data: b64(data), padding: k.padding || crypto.constants.RSA_PKCS1_OAEP_PADDING, digest: k.oaepHash || "sha1", label: k.oaepLabel && b64(k.oaepLabel) }).data);
 const pair = (kind, o = {}) => {
     const a = keyed({ op: "generate", name: kind, size: o.modulusLength || 0, curve: o.namedCurve }), priv = new KeyObject(made, "private", back(a.data), a.kind);
     const pub = key(priv, "public"), out = (k, e) => e ? k.export(e) : k;
@@ -273,6 +274,6 @@ const load = (p, requireFor) => {
 // What import() resolves with: a module for CommonJS is its default, too.
 const namespace = m => m && m.__esModule ? m : Object.assign(Object.create(null), typeof m === "object" || typeof m === "function" ? m : {}, { default: m });
 define("__import", require => async name => namespace(require(String(name))));
-modules.module = { createRequire: p => globalThis.__runtime.requireFor(path.dirname(nameOf(p))), builtinModules: Object.keys(modules), Module: class {} };
-globalThis.__runtime.packages = { find, load, withImports };
+modules.module = { createRequire: p => runtime.requireFor(path.dirname(nameOf(p))), builtinModules: Object.keys(modules), Module: class {} };
+runtime.packages = { find, load, withImports };
 })();
