@@ -24,7 +24,7 @@ import (
 	"strings"
 )
 
-// keyed is what the module crypto asks for, beside hashes. Bytes are base64 in JSON.
+// keyed is a request of the module crypto, except for hashes. Bytes are base64 in JSON.
 type keyed struct {
 	Op, Name, Type, Format, Digest, Curve, Wanted, Cipher string
 	Key, Data, Salt, Info, IV, AAD, Tag, Signature, Label []byte
@@ -212,7 +212,7 @@ const (
 	paddingPSS   = 6
 )
 
-// checkPadding returns an error for a padding of RSA that is none of the known ones, and for PSS without a salt, which package rsa lacks.
+// checkPadding returns an error if RSA's padding is not known, or if PSS has no salt, which package rsa lacks.
 func (q *keyed) checkPadding(known ...int) error {
 	if q.Padding != 0 && !slices.Contains(known, q.Padding) {
 		return fmt.Errorf("the sandbox of a dynamic provider does not do this with the padding %d of RSA, but with %v", q.Padding, known)

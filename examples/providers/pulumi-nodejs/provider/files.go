@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-// errno is an error of the file system as Node.js has it.
+// errno is an error with a code of Node.js.
 type errno struct {
 	code string
 	text string
@@ -24,7 +24,7 @@ type errno struct {
 
 func (e *errno) Error() string { return e.text }
 
-// codes are the errors that programs of Node.js tell apart.
+// codes maps errors of the file system to Node.js's codes and texts.
 var codes = []struct {
 	is         error
 	code, text string
@@ -34,7 +34,7 @@ var codes = []struct {
 	{syscall.ENOTDIR, "ENOTDIR", "not a directory"}, {syscall.EISDIR, "EISDIR", "illegal operation on a directory"}, {syscall.EROFS, "EROFS", "read-only file system"},
 }
 
-// files serves the module fs within the directories that are granted.
+// files serves the module fs in granted directories.
 func files(argument string) (map[string]any, error) {
 	var q struct {
 		Syscall, Path, To, Data             string
@@ -186,7 +186,7 @@ func compress(argument string) (map[string]any, error) {
 	return map[string]any{"data": base64.StdEncoding.EncodeToString(out)}, nil
 }
 
-// mostExpanded is how many bytes compressed ones become at most, because the engine holds them in several forms.
+// mostExpanded limits decompressed data in bytes, because the engine holds several copies of it.
 const mostExpanded = longestBody
 
 func expanded(form string, data []byte) ([]byte, error) {

@@ -26,7 +26,7 @@ import (
 	"strings"
 )
 
-// kindOfKey returns how Node.js names the kind of a key, and the name of its curve.
+// kindOfKey returns Node.js's name of a key's type, and the name of its curve. It returns empty names for other types.
 func kindOfKey(key any) (kind, curve string) {
 	switch k := key.(type) {
 	case *rsa.PrivateKey, *rsa.PublicKey:
@@ -43,7 +43,7 @@ func kindOfKey(key any) (kind, curve string) {
 	return "", ""
 }
 
-// private returns a private key as the engine has it.
+// private encodes a private key as PKCS #8 for the engine, and public a public key as SPKI.
 func private(key any) (map[string]any, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	kind, _ := kindOfKey(key)
@@ -56,7 +56,7 @@ func public(key any) (map[string]any, error) {
 	return map[string]any{"data": der, "type": "public", "kind": kind}, err
 }
 
-// parse reads a key in any form that Node.js takes.
+// parse reads a key in any format that Node.js accepts.
 func (q *keyed) parse() (map[string]any, error) {
 	key, err := q.read()
 	if err != nil {
@@ -127,7 +127,7 @@ func (q *keyed) key() (any, error) {
 	return x509.ParsePKIXPublicKey(q.Key)
 }
 
-// export writes a key in a form.
+// export encodes a key as DER, PEM, or a JWK.
 func (q *keyed) export() (map[string]any, error) {
 	key, err := q.key()
 	if err != nil {
@@ -191,7 +191,7 @@ func (q *keyed) details() (map[string]any, error) {
 	return map[string]any{"details": details}, nil
 }
 
-// A private key that a password protects: PBES2 of RFC 8018, with PBKDF2 and AES in CBC.
+// protected is EncryptedPrivateKeyInfo of RFC 5958, with PBES2 of RFC 8018, PBKDF2, and AES in CBC.
 type protected struct {
 	Algorithm struct {
 		ID     asn1.ObjectIdentifier
@@ -218,14 +218,14 @@ var (
 	pbes2          = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 5, 13}
 	pbkdf          = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 5, 12}
 	hmacWithSHA256 = asn1.ObjectIdentifier{1, 2, 840, 113549, 2, 9}
-	// prfs are HMACs with other hashes, by their last number.
+	// prfs are the hash functions of PBKDF2's HMACs, by the last arc of their object identifiers.
 	prfs = map[int]func() hash.Hash{7: sha1.New, 9: sha256.New, 10: sha512.New384, 11: sha512.New}
-	// aesCBC are the sizes of keys, by the last number of the identifier of AES in CBC.
+	// aesCBC are sizes of AES keys in bytes, by the last arc of AES-CBC's object identifier, which aesOID begins.
 	aesCBC = map[int]int{2: 16, 22: 24, 42: 32}
 	aesOID = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 1}
 )
 
-// iterations are those of OpenSSL, and so of Node.js.
+// iterations is the number that OpenSSL uses by default, and so does Node.js.
 const iterations = 2048
 
 func sealed(der []byte, name string, passphrase []byte) ([]byte, error) {
@@ -254,7 +254,7 @@ func sealed(der []byte, name string, passphrase []byte) ([]byte, error) {
 	return asn1.Marshal(p)
 }
 
-// mostIterations is how long a key is derived at most: a key of a stranger may ask for any number.
+// mostIterations limits PBKDF2's iterations, because a key from a stranger may ask for any number.
 const mostIterations = 10_000_000
 
 func opened(der, passphrase []byte) ([]byte, error) {

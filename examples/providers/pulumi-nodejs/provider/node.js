@@ -1,5 +1,5 @@
-// The modules of Node.js that the Go program of the provider serves: files, compression, ciphers and keys; packages of a granted
-// node_modules; and those that do not work, which say so when they are used. It runs after runtime.js and streams.js.
+// The modules of Node.js that the provider's Go program serves: files, compression, ciphers, and keys. It also loads packages from a
+// granted node_modules, and defines the modules that throw when they are called. It runs after runtime.js and streams.js.
 "use strict";
 (() => {
 const runtime = globalThis.__runtime; // dynamic.js deletes the global
@@ -102,7 +102,7 @@ const derive = (name, f) => { crypto[name + "Sync"] = f; crypto[name] = later(f)
 derive("pbkdf2", (password, salt, iterations, size, digest) => back(keyed({ op: "pbkdf2", data: b64(password), salt: b64(salt), iterations, size, digest: digest || "sha1" }).data));
 derive("hkdf", (digest, key, salt, info, size) => { const b = back(keyed({ op: "hkdf", data: b64(key instanceof KeyObject ? key.export() : key), salt: b64(salt), info: b64(info), size, digest }).data); return b.buffer; });
 for (const name of ["scrypt", "scryptSync", "createDiffieHellman", "createECDH", "getDiffieHellman"]) crypto[name] = () => { throw new Error(`crypto.${name} does not work in the sandbox of a dynamic provider: use pbkdf2, or compute it in the program`); };
-// A cipher works when its last part is there: update returns nothing, and final all.
+// Cipher collects its input: update returns an empty buffer, and final returns the whole result.
 class Cipher extends modules.stream.Transform {
     #q; #parts = []; #tag; #aad = []; #text;
     constructor(name, key, iv, o, open) { super(); if (o && o.authTagLength !== undefined && o.authTagLength !== 16) throw new Error("the sandbox of a dynamic provider has GCM with an authTagLength of 16 alone"); this.#q = { op: "cipher", name: String(name).toLowerCase(), key: b64(key instanceof KeyObject ? key.export() : key), iv: iv === null ? "" : b64(iv), open, pad: true }; keyed({ ...this.#q, data: "", check: true }); }
@@ -173,7 +173,7 @@ crypto.hash = (algorithm, data, e = "hex") => crypto.createHash(algorithm).updat
 crypto.randomFillSync = b => crypto.getRandomValues(b);
 modules.constants = {};
 
-// What is one thread, has no connections, and no terminal
+// Modules for one thread, without connections and without a terminal
 
 class AsyncLocalStorage {
     #value;
@@ -196,7 +196,7 @@ const advice = {
     dgram: "a provider reaches other machines over HTTP only", dns: "a provider reaches other machines over HTTP only, and the host looks their names up",
     worker_threads: "a sandboxed provider has one thread", cluster: "a sandboxed provider has one thread",
 };
-// refusing is a module, or a part of one, that packages may load and look at, and that says what to do when it is called.
+// refusing returns a module or a part of one: packages may load it and read its properties. A call of it throws an error with advice.
 const refusing = name => new Proxy(class {}, {
     get: (target, k) => k === "prototype" ? target.prototype : typeof k === "symbol" || k === "then" || k === "__esModule" ? undefined : k === "isMainThread" ? true : k === "constants" ? {} : refusing(name),
     apply: () => { throw refusal(name); }, construct: () => { throw refusal(name); },
@@ -215,7 +215,7 @@ const manifest = dir => {
 const fileAt = p => [p, p + ".js", p + ".json", p + ".cjs", p + ".node"].find(f => there(f) === "file");
 const inDirectory = dir => { const m = manifest(dir), main = m && typeof m.main === "string" && path.join(dir, m.main); return main && (fileAt(main) || fileAt(path.join(main, "index"))) || fileAt(path.join(dir, "index")); };
 const fileOrDirectory = p => fileAt(p) || (there(p) === "dir" ? inDirectory(p) : undefined);
-// target returns the file that a package exports by a name, after the rules of Node.js for require.
+// target returns the file of a target in exports or imports, by the conditions of require in Node.js.
 const target = (t, star) => {
     if (typeof t === "string") return t.replace(/\*/g, star);
     if (Array.isArray(t)) { for (const x of t) { const found = target(x, star); if (found) return found; } return undefined; }
@@ -271,7 +271,7 @@ const load = (p, requireFor) => {
     module.loaded = true;
     return module.exports;
 };
-// What import() resolves with: a module for CommonJS is its default, too.
+// namespace returns the value of import(): the exports of a CommonJS module, which are the default export, too.
 const namespace = m => m && m.__esModule ? m : Object.assign(Object.create(null), typeof m === "object" || typeof m === "function" ? m : {}, { default: m });
 define("__import", require => async name => namespace(require(String(name))));
 modules.module = { createRequire: p => runtime.requireFor(path.dirname(nameOf(p))), builtinModules: Object.keys(modules), Module: class {} };
