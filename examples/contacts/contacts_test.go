@@ -22,13 +22,12 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon/canontest"
-	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/conformance"
 	"github.com/husk-dev/husk/examples/contacts/provider"
+	"github.com/husk-dev/husk/examples/internal/contactstest"
 	guestsdk "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 	"github.com/husk-dev/husk/guest-sdk/guesttest"
@@ -39,8 +38,6 @@ import (
 )
 
 func TestMain(m *testing.M) { testmodule.Main(m) }
-
-const contact = "contacts:index:Contact"
 
 // languages are those in which the provider is. Each module is committed, so that machines without the tools test it, too.
 var languages = []string{"c", "rust"}
@@ -88,11 +85,8 @@ func sumOf(t *testing.T, language string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// opener opens a provider that may make requests to a URL.
-type opener = func(t testing.TB, lenient bool, url string) abi.Provider
-
 // inEach runs a test with each module, and with the process in Python.
-func inEach(t *testing.T, test func(t *testing.T, open opener)) {
+func inEach(t *testing.T, test func(t *testing.T, open contactstest.Opener)) {
 	t.Run("python", func(t *testing.T) {
 		t.Parallel()
 		shared := openPython(t) // because it takes half a second to start
@@ -109,7 +103,7 @@ func inEach(t *testing.T, test func(t *testing.T, open opener)) {
 	inModules(t, test)
 }
 
-func inModules(t *testing.T, test func(t *testing.T, open opener)) {
+func inModules(t *testing.T, test func(t *testing.T, open contactstest.Opener)) {
 	for _, l := range languages {
 		t.Run(l, func(t *testing.T) {
 			t.Parallel()
@@ -117,18 +111,7 @@ func inModules(t *testing.T, test func(t *testing.T, open opener)) {
 			require.NoError(t, err)
 			module, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), wasm)
 			require.NoError(t, err)
-			test(t, func(t testing.TB, lenient bool, url string) abi.Provider {
-				var grants grant.Set
-				one, err := grant.ParseFlag("http=" + url)
-				require.NoError(t, err)
-				require.NoError(t, grants.Add(one, grant.Place{}))
-				p, err := module.NewProvider(t.Context(), host.ProviderOptions{Name: "contacts", Grants: grants, Instances: 1, Lenient: lenient})
-				require.NoError(t, err)
-				t.Cleanup(func() { require.NoError(t, p.Close()) })
-				_, err = p.Handshake(t.Context(), abi.HandshakeRequest{Engine: "test", Features: abi.AllFeatures})
-				require.NoError(t, err)
-				return p
-			})
+			test(t, contactstest.OpenerOf(module))
 		})
 	}
 }
@@ -166,56 +149,23 @@ func TestModulesAreCurrent(t *testing.T) {
 	}
 }
 
-func service(t testing.TB) *guesttest.API {
-	api := guesttest.NewAPI(t)
-	api.Collection("/contacts")
-	return api
-}
-
 func TestConformance(t *testing.T) {
-	inEach(t, func(t *testing.T, open opener) {
-		api := service(t)
-		report, err := conformance.Run(t.Context(), func(context.Context) (abi.Provider, error) { return open(t, true, api.URL), nil }, conformance.Options{
-			Seed: 7, Config: property.NewMap(property.Entry{Key: "url", Value: property.String(api.URL)}),
-		})
-		require.NoError(t, err)
-		ok := 0
-		for _, r := range report.Results {
-			require.NotEqual(t, conformance.Failed, r.Status, "%s of %s: %s", r.Check, r.Subject, r.Message)
-			if r.Status == conformance.OK {
-				ok++
-			}
-		}
-		require.Greater(t, ok, 30)
-	})
-}
-
-var life = guesttest.Lifecycle{
-	Inputs: guesttest.Props{"name": "Ann", "address": guesttest.Props{"city": "Bern"}, "password": "correct horse"},
-	State:  guesttest.Props{"label": "Ann (person)", "priority": 3},
-	Changes: []guesttest.Change{
-		{Inputs: guesttest.Props{"name": "Ann", "tags": []string{"friend"}}, Diff: []string{"address delete", "password delete", "tags add"}},
-		{Inputs: guesttest.Props{"name": "Bob", "kind": "company"}, Diff: []string{"kind update", "name update-replace", "tags delete"}},
-	},
-	Import: true,
+	inEach(t, contactstest.Conformance)
 }
 
 // Whatever request of its life fails, nothing is forgotten.
 func TestFaults(t *testing.T) {
-	inEach(t, func(t *testing.T, open opener) {
-		guesttest.Faults(t, contact, life, func(t testing.TB) (*guesttest.Provider, *guesttest.API) {
-			api := service(t)
-			p := guesttest.Of(t, withoutPreviews{open(t, false, api.URL)})
-			p.Configure(guesttest.Props{"url": api.URL})
-			return p, api
+	inEach(t, func(t *testing.T, open contactstest.Opener) {
+		contactstest.Faults(t, func(t testing.TB, lenient bool, url string) abi.Provider {
+			return withoutPreviews{open(t, lenient, url)}
 		})
 	})
 }
 
 // The stack of a module holds the deepest values.
 func TestTheDeepestValues(t *testing.T) {
-	inModules(t, func(t *testing.T, open opener) {
-		api := service(t)
+	inModules(t, func(t *testing.T, open contactstest.Opener) {
+		api, _ := contactstest.Service(t)
 		p := open(t, true, api.URL)
 		require.NoError(t, p.Configure(t.Context(), abi.ConfigureRequest{Inputs: property.NewMap(property.Entry{Key: "url", Value: property.String(api.URL)})}))
 		deep := property.Secret(property.String("correct horse"))
@@ -224,7 +174,7 @@ func TestTheDeepestValues(t *testing.T) {
 		}
 		state := property.NewMap(property.Entry{Key: "tags", Value: deep})
 		api.Answer("GET /contacts/deep", 200, guesttest.Props{"name": "Ann", "kind": "person", "priority": 1, "tags": []string{"correct horse"}})
-		read, err := p.Read(t.Context(), abi.ReadRequest{Type: contact, ID: "deep", State: &state, Inputs: &state})
+		read, err := p.Read(t.Context(), abi.ReadRequest{Type: contactstest.Contact, ID: "deep", State: &state, Inputs: &state})
 		require.NoError(t, err)
 		require.True(t, read.State.Get("tags").IsSecret())
 	})
@@ -253,8 +203,9 @@ const asked = 200
 
 // The module answers generated requests as the provider in Go does.
 func TestAnswersOfTheTwin(t *testing.T) {
-	inEach(t, func(t *testing.T, open opener) {
-		ours, theirs := service(t), service(t)
+	inEach(t, func(t *testing.T, open contactstest.Opener) {
+		ours, _ := contactstest.Service(t)
+		theirs, _ := contactstest.Service(t)
 		twin, err := guest.New(provider.New())
 		require.NoError(t, err)
 		tw := &twins{t: t, native: twin, module: open(t, false, theirs.URL)}
@@ -268,7 +219,7 @@ func TestAnswersOfTheTwin(t *testing.T) {
 				ask(tw, abi.InvokeRequest{Token: find.Token, Args: tw.inputs(seed, &find.Args)}, abi.Provider.Invoke)
 			}
 		}
-		ask(tw, abi.ListRequest{Token: contact}, abi.Provider.List)
+		ask(tw, abi.ListRequest{Token: contactstest.Contact}, abi.Provider.List)
 		ask(tw, abi.ListRequest{Token: "contacts:index:None"}, abi.Provider.List)
 		require.Greater(t, tw.answers, 1000)
 	})

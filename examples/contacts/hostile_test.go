@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/examples/internal/contactstest"
 	"github.com/husk-dev/husk/examples/internal/difftest"
 )
 
 // Whatever the service answers or the engine asks, the module refuses it as the provider in Go does, or has the same answer.
 func TestHostile(t *testing.T) {
-	inEach(t, func(t *testing.T, open opener) {
+	inEach(t, func(t *testing.T, open contactstest.Opener) {
 		long := 8_000_000
 		if strings.HasSuffix(t.Name(), "/python") {
 			long = 200_000 // each character is a step of the interpreter

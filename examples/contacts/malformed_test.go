@@ -15,6 +15,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
+	"github.com/husk-dev/husk/examples/internal/contactstest"
 )
 
 // Properties that are cut off or garbled are an error of their call, which no host makes, and the module goes on.
@@ -107,7 +108,7 @@ func (m *rawModule) calls() map[string]func([]byte) string {
 		}
 		return out
 	}
-	kind, find := []byte(contact), []byte("contacts:index:find")
+	kind, find := []byte(contactstest.Contact), []byte("contacts:index:find")
 	update := func(olds, news []byte) params {
 		record := make([]byte, 80)
 		for i, v := range flat(none, none, kind, none, olds, news, empty, none) {

@@ -1,4 +1,4 @@
-package contacts_test
+package contactstest
 
 import (
 	"strings"
@@ -21,14 +21,13 @@ func checkOf(size int) abi.CheckRequest {
 		tags[i] = strings.Repeat("t", 20)
 	}
 	return abi.CheckRequest{
-		URN: urn.New("dev", "test", "", contact, "ann"), Name: "ann", Type: contact, RandomSeed: make([]byte, 32),
+		URN: urn.New("dev", "test", "", Contact, "ann"), Name: "ann", Type: Contact, RandomSeed: make([]byte, 32),
 		News: pt.MapOf(pt.Object{"name": "Ann", "tags": tags}),
 	}
 }
 
-// BenchmarkInstance has what the RATIONALE says of the size of a provider in Python and of its time.
-func BenchmarkInstance(b *testing.B) {
-	wasm := contacts(b)
+// Benchmark measures how long the built provider takes to compile, to start, and to check.
+func Benchmark(b *testing.B, wasm []byte) {
 	load := func() *host.Module {
 		module, err := testmodule.Host(b, host.NewConfig()).LoadBytes(b.Context(), wasm)
 		require.NoError(b, err)
