@@ -1,4 +1,4 @@
-// Streams of Node.js, and what packages of npm do with them: requests by http and https, over fetch, and forms. It runs after
+// Streams of Node.js, and modules that packages of npm use with them: http and https, over fetch, and forms. It runs after
 // runtime.js.
 "use strict";
 (() => {
@@ -34,7 +34,7 @@ class StringDecoder {
 }
 modules.string_decoder = { StringDecoder };
 
-// Streams. Both halves keep what they know in one object each, which is made when a class is constructed or first used.
+// Streams. One object holds a stream's state. The constructor makes it, or its first use if a subclass skips the constructor.
 
 const inner = Symbol("stream");
 const state = s => s[inner] ||= { list: [], length: 0, pending: [], options: {}, pipes: [] };
@@ -113,7 +113,7 @@ class Readable extends Stream {
     }
     addListener(type, f) { return this.on(type, f); }
     setEncoding(e) { state(this).decoder = new StringDecoder(e); return this; }
-    // With a listener of readable, what is there waits for read.
+    // resume does not start the flow if there is a listener of readable: it calls read itself.
     resume() { const st = state(this); if (!st.flowing) { st.flowing = !st.waiting; nextTick(() => this.emit("resume")); } flow(this); return this; }
     pause() { if (state(this).flowing !== false) { state(this).flowing = false; this.emit("pause"); } return this; }
     isPaused() { return state(this).flowing === false; }
@@ -147,7 +147,7 @@ const pull = s => {
     st.reading = true;
     try { s._read(s.readableHighWaterMark); } catch (e) { s.destroy(e); }
 };
-// flow gives what is there to those who listen, in a later job.
+// flow emits buffered chunks and the end to listeners, in a later job.
 const flow = s => {
     const st = state(s);
     if (st.scheduled) return;
@@ -169,7 +169,7 @@ const flow = s => {
         if (st.flowing || st.waiting) pull(s);
     });
 };
-// What streams have that can be written; a Duplex has both.
+// writes and written are the methods and getters of Writable and Duplex.
 const writes = {
     write(chunk, encoding, done) {
         const st = state(this);
@@ -286,7 +286,7 @@ const promises = {
 modules.stream = Object.assign(kinds.Stream, kinds, { pipeline, finished, promises });
 modules["stream/promises"] = promises;
 
-// Hashes are streams, too.
+// Hash is a Transform over a hash of runtime.js.
 class Hash extends Transform {
     #hash;
     constructor(hash) { super(); this.#hash = hash; }
@@ -298,7 +298,7 @@ class Hash extends Transform {
 }
 for (const name of ["createHash", "createHmac"]) { const plain = modules.crypto[name]; modules.crypto[name] = (...args) => new Hash(plain(...args)); }
 
-// Requests by http and https. The answer is read as a whole, before it is a stream.
+// Requests by http and https. A response's stream starts after fetch has read the whole body.
 
 const statuses = { 200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 206: "Partial Content", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified", 307: "Temporary Redirect", 308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 409: "Conflict", 410: "Gone", 412: "Precondition Failed", 413: "Payload Too Large", 422: "Unprocessable Entity", 429: "Too Many Requests", 500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout" };
 class Agent extends EventEmitter { constructor(o) { super(); this.options = { ...o }; this.maxSockets = Infinity; this.sockets = {}; this.requests = {}; this.freeSockets = {}; this.protocol = undefined; this.defaultPort = undefined; } destroy() {} getName() { return ""; } }
@@ -306,7 +306,7 @@ class IncomingMessage extends Readable {
     constructor(socket) { super(); this.socket = this.connection = socket; this.httpVersion = "1.1"; this.httpVersionMajor = 1; this.httpVersionMinor = 1; this.headers = {}; this.rawHeaders = []; this.trailers = {}; this.rawTrailers = []; this.complete = false; this.aborted = false; this.url = ""; this.method = null; }
     setTimeout() { return this; }
 }
-// The connection is the host's. Its own compression and framing are none of the provider's business.
+// ofConnection are headers that requests drop, because the host owns the connection, its compression, and its framing.
 const ofConnection = new Set(["connection", "keep-alive", "proxy-connection", "transfer-encoding", "content-length", "accept-encoding", "expect", "te", "upgrade"]);
 const failures = [[/refused/i, "ECONNREFUSED"], [/no such host|lookup/i, "ENOTFOUND"], [/timeout|timed out|deadline/i, "ETIMEDOUT"], [/reset/i, "ECONNRESET"], [/x509|certificate/i, "CERT_HAS_EXPIRED"], [/grant/i, "EACCES"]];
 class ClientRequest extends Writable {
@@ -412,7 +412,7 @@ class FormData {
     [Symbol.iterator]() { return this.entries(); }
     get [Symbol.toStringTag]() { return "FormData"; }
 }
-// A body of a request that is a form or a blob becomes bytes and their type.
+// fetch sends a form or a blob as bytes with a content type.
 globalThis.__runtime.bodies.push(b => {
     if (b instanceof Blob) return [Blob.content(b), b.type];
     if (!(b instanceof FormData)) return undefined;
