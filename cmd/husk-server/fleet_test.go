@@ -35,8 +35,8 @@ var (
 	fleetSlow = flag.Duration("slow", time.Second, "how long a creation takes at most in TestFleet")
 )
 
-// Workers that are killed all the time forget no object that they made, and make none twice without a report: those of one server that tries
-// runs again on its own, and those of two that stop, are killed, and hang, as their database is killed.
+// Workers that are killed all the time forget no object that they made, and make none twice without a report. With SQLite, one server tries
+// runs again on its own. With PostgreSQL, two servers stop, are killed, and hang, and their database is killed.
 func TestFleet(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) { fleet(t, begin(t, "--lease", "3s", "--retry-pending"), nil) })
 	t.Run("PostgreSQL", func(t *testing.T) {

@@ -339,8 +339,7 @@ func mutant(r *mathrand.Rand, value any) any {
 	return value
 }
 
-// TestNoRequestFailsInside sends requests that are mutated at random. No answer is an internal error: not of a caller who sends what nobody
-// expects, and not of a database that is killed meanwhile.
+// TestNoRequestFailsInside sends requests that are mutated at random. No answer is an internal error, even while the database is killed.
 func TestNoRequestFailsInside(t *testing.T) {
 	quiet(t)
 	for _, database := range []string{"sqlite", "postgres"} {

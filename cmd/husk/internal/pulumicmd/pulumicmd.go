@@ -95,7 +95,7 @@ func before(cmd *cobra.Command, do cli.Run) {
 	}
 }
 
-// inWords returns the sentence by which Pulumi's SDKs know an error, or by which their users do. It is empty for other errors.
+// inWords returns the sentence that Pulumi's SDKs look for in an error, or one that explains it to their users. It is empty for other errors.
 func inWords(err error) string {
 	missing, locked, none := (*workspace.NoStackError)(nil), (*state.LockedError)(nil), (*program.NoProjectError)(nil)
 	switch {
