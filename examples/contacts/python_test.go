@@ -20,6 +20,7 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/property/guestcbor"
+	"github.com/husk-dev/husk/internal/testkit/pythontest"
 )
 
 // process is the provider in Python in a process of the machine's Python, with tests/process.py of the SDK in place of the engine. It asks the SDK
@@ -34,13 +35,7 @@ type process struct {
 
 // python returns the command that runs a file of the tests of the SDK in Python.
 func python(t testing.TB, file string, args ...string) *exec.Cmd {
-	program, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
-	if exec.CommandContext(t.Context(), program, "-c", "import sys; sys.exit(sys.version_info < (3, 11))").Run() != nil {
-		t.Skip("python3 is older than 3.11")
-	}
+	program := pythontest.Find(t)
 	root, err := filepath.Abs("../../guest-sdk/python")
 	require.NoError(t, err)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, append([]string{filepath.Join(root, "tests", file)}, args...)...)

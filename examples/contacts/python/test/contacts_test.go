@@ -3,7 +3,6 @@ package contacts_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/examples/internal/contactstest"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/build/langbuild"
+	"github.com/husk-dev/husk/internal/testkit/pythontest"
 	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
@@ -23,10 +23,7 @@ func TestMain(m *testing.M) { testmodule.Main(m) }
 
 // environment makes a virtual environment with the SDK in a directory, as an author would, and with the engine where a checkout has it.
 func environment(t testing.TB, dir string) {
-	python, err := exec.LookPath("python3")
-	if err != nil || exec.CommandContext(t.Context(), python, "-c", "import sys; sys.exit(sys.version_info < (3, 11))").Run() != nil {
-		t.Skip("there is no Python 3.11")
-	}
+	python := pythontest.Find(t)
 	sdk, err := filepath.Abs("../../../../guest-sdk/python")
 	require.NoError(t, err)
 	if _, err := os.Stat(filepath.Join(sdk, "husk_provider", "engine.wasm")); err != nil {
