@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,6 @@ import (
 // process is the provider in Python in a process of the machine's Python, with tests/process.py of the SDK in place of the engine. It asks the SDK
 // in a second; typescript/test and python/test ask modules.
 type process struct {
-	abi.Unimplemented
 	t    testing.TB
 	mu   sync.Mutex
 	to   io.Writer
@@ -49,7 +49,7 @@ func TestTheSDKInPython(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
-func openPython(t testing.TB) *process {
+func openPython(t testing.TB) abi.Provider {
 	cmd := python(t, "process.py", "provider")
 	cmd.Stderr = os.Stderr
 	to, err := cmd.StdinPipe()
@@ -61,19 +61,23 @@ func openPython(t testing.TB) *process {
 		require.NoError(t, to.Close())
 		require.NoError(t, cmd.Wait())
 	})
-	return &process{t: t, to: to, from: bufio.NewReader(from)}
+	return abi.ProviderOf((&process{t: t, to: to, from: bufio.NewReader(from)}).serve)
 }
 
-func answer[R any](ctx context.Context, p *process, method string, request any) (response R, err error) {
+var hyphenated = regexp.MustCompile("-.")
+
+// serve serves a call of the contract.
+func (p *process) serve(ctx context.Context, c *abi.Call) error {
 	if ctx.Err() != nil {
-		return response, abi.AsError(ctx.Err())
+		return abi.AsError(ctx.Err())
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	sent, err := framed(reflect.ValueOf(request))
+	sent, err := framed(reflect.ValueOf(c.Request))
 	if err != nil {
-		return response, abi.NewError(abi.ErrorKindInvalidArgument, "the request cannot be passed to the provider: "+err.Error())
+		return abi.NewError(abi.ErrorKindInvalidArgument, "the request cannot be passed to the provider: "+err.Error())
 	}
+	method := hyphenated.ReplaceAllStringFunc(string(c.Method), func(s string) string { return strings.ToUpper(s[1:]) })
 	line, err := json.Marshal(map[string]any{"method": method, "request": sent})
 	require.NoError(p.t, err)
 	_, err = p.to.Write(append(line, '\n'))
@@ -85,10 +89,10 @@ func answer[R any](ctx context.Context, p *process, method string, request any) 
 	if got.Error != nil {
 		e := &abi.Error{}
 		unframe(p.t, reflect.ValueOf(e).Elem(), got.Error)
-		return response, e
+		return e
 	}
-	unframe(p.t, reflect.ValueOf(&response).Elem(), got.Answer)
-	return response, nil
+	unframe(p.t, reflect.ValueOf(c.Response).Elem(), got.Answer)
+	return nil
 }
 
 // key returns the name that a field has in a module.
@@ -198,62 +202,4 @@ func unframe(t testing.TB, to reflect.Value, from any) {
 	default:
 		to.Set(reflect.ValueOf(from).Convert(to.Type()))
 	}
-}
-
-func (p *process) Handshake(ctx context.Context, r abi.HandshakeRequest) (abi.HandshakeResponse, error) {
-	return answer[abi.HandshakeResponse](ctx, p, "handshake", r)
-}
-
-func (p *process) GetSchema(ctx context.Context, r abi.GetSchemaRequest) (abi.GetSchemaResponse, error) {
-	return answer[abi.GetSchemaResponse](ctx, p, "getSchema", r)
-}
-
-func (p *process) CheckConfig(ctx context.Context, r abi.CheckRequest) (abi.CheckResponse, error) {
-	return answer[abi.CheckResponse](ctx, p, "checkConfig", r)
-}
-
-func (p *process) DiffConfig(ctx context.Context, r abi.DiffRequest) (abi.DiffResponse, error) {
-	return answer[abi.DiffResponse](ctx, p, "diffConfig", r)
-}
-
-func (p *process) Configure(ctx context.Context, r abi.ConfigureRequest) error {
-	_, err := answer[struct{}](ctx, p, "configure", r)
-	return err
-}
-
-func (p *process) Check(ctx context.Context, r abi.CheckRequest) (abi.CheckResponse, error) {
-	return answer[abi.CheckResponse](ctx, p, "check", r)
-}
-
-func (p *process) Diff(ctx context.Context, r abi.DiffRequest) (abi.DiffResponse, error) {
-	return answer[abi.DiffResponse](ctx, p, "diff", r)
-}
-
-func (p *process) Create(ctx context.Context, r abi.CreateRequest) (abi.CreateResponse, error) {
-	return answer[abi.CreateResponse](ctx, p, "create", r)
-}
-
-func (p *process) Read(ctx context.Context, r abi.ReadRequest) (abi.ReadResponse, error) {
-	return answer[abi.ReadResponse](ctx, p, "read", r)
-}
-
-func (p *process) Update(ctx context.Context, r abi.UpdateRequest) (abi.UpdateResponse, error) {
-	return answer[abi.UpdateResponse](ctx, p, "update", r)
-}
-
-func (p *process) Delete(ctx context.Context, r abi.DeleteRequest) error {
-	_, err := answer[struct{}](ctx, p, "delete", r)
-	return err
-}
-
-func (p *process) List(ctx context.Context, r abi.ListRequest) (abi.ListResponse, error) {
-	return answer[abi.ListResponse](ctx, p, "list", r)
-}
-
-func (p *process) Invoke(ctx context.Context, r abi.InvokeRequest) (abi.InvokeResponse, error) {
-	return answer[abi.InvokeResponse](ctx, p, "invoke", r)
-}
-
-func (p *process) Exists(ctx context.Context, r abi.ExistsRequest) (abi.ExistsResponse, error) {
-	return answer[abi.ExistsResponse](ctx, p, "exists", r)
 }
