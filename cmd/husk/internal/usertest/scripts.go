@@ -237,7 +237,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"normalize": func(ts *testscript.TestScript, _ bool, args []string) {
 		text := ts.ReadFile(args[0])
 		for _, n := range []struct{ what, by string }{
-			{`(?m)^(  building|  compiling|  waiting for another process|\{"type":"preparing").*\n`, ``},
+			{`(?m)^((?:  )?(?:building|compiling|waiting for another process)|\{"type":"preparing").*\n`, ``},
 			{`(?m)^  .*… \d+(\.\d+)?m?s\n`, ``}, // what takes long on a busy machine
 			{`"(durationMs|microseconds|longestMicroseconds|fuel|bytesIn|bytesOut)":\d+`, `"$1":0`},
 			{` \(\d+(\.\d+)?s\)`, ``},
