@@ -157,7 +157,7 @@ func (g *ground) walker(at place) *walker {
 	g.walks++
 	w := &walker{
 		t: g.t, dir: g.t.TempDir(), place: at, project: fmt.Sprintf("walk%d", g.walks), cloud: newCloud(g.t), modules: g.modules, husk: *binary,
-		told: map[string]bool{}, outside: map[string]bool{}, former: map[string][]string{}, counts: map[string]int{},
+		told: map[string]bool{}, outside: map[string]bool{}, former: map[string][]string{}, killed: map[int]bool{}, counts: map[string]int{},
 	}
 	w.env = append(append(os.Environ(), testmodule.User(g.t, g.t.TempDir())...), at.environment...)
 	if at.url != "" {

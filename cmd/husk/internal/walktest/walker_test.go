@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +45,9 @@ type walker struct {
 	former map[string][]string
 	// drifted says that the world has changed since the last refresh of everything.
 	drifted bool
+
+	// killed are the commands that were killed, by process. What they have sent to a backend may take effect later.
+	killed map[int]bool
 
 	commands int
 	// counts says how often what went wrong.
@@ -107,8 +111,34 @@ func (o outcome) diagnostics() string {
 // longest is the time after which a command hangs.
 const longest = 3 * time.Minute
 
-// run runs husk, and has it killed as an act says.
+// lockedBy finds the process whose lock is in the way of a command.
+var lockedBy = regexp.MustCompile(`is locked by another run: process (\d+) `)
+
+// run runs husk, and has it killed as an act says. A command that was killed may have asked a backend for its lock, which gets it
+// after husk cancel found none. Such a lock is cancelled when it shows, and the command that found it runs again.
 func (w *walker) run(a act, args ...string) outcome {
+	for {
+		o := w.runOnce(a, args...)
+		found := lockedBy.FindStringSubmatch(o.text)
+		if o.code == 0 || found == nil {
+			return o
+		}
+		pid, err := strconv.Atoi(found[1])
+		w.must(err)
+		if !w.killed[pid] {
+			return o
+		}
+		delete(w.killed, pid) // it cannot ask again
+		if len(o.calls) > 0 {
+			w.failf("it has changed the world without the lock: %v", o)
+		}
+		w.counts["late lock"]++
+		w.runOnce(act{}, "cancel", "--yes")
+	}
+}
+
+// runOnce runs husk once.
+func (w *walker) runOnce(a act, args ...string) outcome {
 	w.commands++
 	w.counts[args[0]]++
 	ctx, cancel := context.WithTimeout(w.t.Context(), longest)
@@ -156,6 +186,7 @@ func (w *walker) run(a act, args ...string) outcome {
 		w.must(err)
 	}
 	if o.killed {
+		w.killed[cmd.Process.Pid] = true
 		w.counts["killed"]++
 	}
 	if len(a.Faults) > 0 {
