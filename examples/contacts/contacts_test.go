@@ -16,7 +16,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"strings"
+	"path"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,7 +27,6 @@ import (
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/examples/contacts/provider"
 	"github.com/husk-dev/husk/examples/internal/contactstest"
 	guestsdk "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/guest-sdk/guest"
@@ -103,6 +102,9 @@ func inEach(t *testing.T, test func(t *testing.T, open contactstest.Opener)) {
 	})
 	inModules(t, test)
 }
+
+// languageOf returns the language of a test of [inEach].
+func languageOf(t *testing.T) string { return path.Base(t.Name()) }
 
 func inModules(t *testing.T, test func(t *testing.T, open contactstest.Opener)) {
 	for _, l := range languages {
@@ -207,7 +209,7 @@ func TestAnswersOfTheTwin(t *testing.T) {
 	inEach(t, func(t *testing.T, open contactstest.Opener) {
 		ours, _ := contactstest.Service(t)
 		theirs, _ := contactstest.Service(t)
-		twin, err := guest.New(provider.New())
+		twin, err := guest.New(contactstest.Twin(languageOf(t)))
 		require.NoError(t, err)
 		tw := &twins{t: t, native: twin, module: open(t, false, theirs.URL)}
 		for url, p := range map[string]abi.Provider{ours.URL: tw.native, theirs.URL: tw.module} {
@@ -259,7 +261,7 @@ func (tw *twins) schema() (*schema.Resource, *schema.Function) {
 		parsed[i], err = schemajson.Parse([]byte(response.Schema))
 		require.NoError(tw.t, err)
 	}
-	if strings.HasSuffix(tw.t.Name(), "/python") {
+	if languageOf(tw.t) == "python" {
 		require.Equal(tw.t, texts[0], texts[1])
 		return parsed[0].Resources[0], parsed[0].Functions[0]
 	}

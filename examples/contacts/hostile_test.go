@@ -1,7 +1,6 @@
 package contacts_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/husk-dev/husk/abi"
@@ -13,7 +12,7 @@ import (
 func TestHostile(t *testing.T) {
 	inEach(t, func(t *testing.T, open contactstest.Opener) {
 		long := 8_000_000
-		if strings.HasSuffix(t.Name(), "/python") {
+		if languageOf(t) == "python" {
 			long = 200_000 // each character is a step of the interpreter
 		}
 		difftest.Hostile(t, difftest.HostileOptions{Long: long, Open: func(t testing.TB, url string) abi.Provider { return open(t, false, url) }})

@@ -192,7 +192,8 @@ func New() guest.Provider {
 			contact.url = c.URL
 			return nil
 		}),
-		Resources: []guest.Resource{guest.ResourceOf("contacts:index:Contact", contact)},
-		Functions: []guest.Function{guest.FunctionOf("contacts:index:find", contact.find)},
+		Resources:  []guest.Resource{guest.ResourceOf("contacts:index:Contact", contact)},
+		Components: []guest.Component{guest.ComponentOf("contacts:index:Team", Team{})},
+		Functions:  []guest.Function{guest.FunctionOf("contacts:index:find", contact.find)},
 	}
 }

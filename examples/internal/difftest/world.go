@@ -64,6 +64,7 @@ func worldOf(t *testing.T, of *twins) *world {
 	require.NoError(t, metaschema.Validate([]byte(response.Schema)))
 	w.pkg, err = schemajson.Parse([]byte(response.Schema))
 	require.NoError(t, err)
+	w.pkg.Resources = slices.DeleteFunc(w.pkg.Resources, func(r *schema.Resource) bool { return r.Component }) // which have no life of their own
 	return w
 }
 
