@@ -30,11 +30,13 @@ type Team struct{}
 func (Team) Construct(_ context.Context, r guest.ConstructRequest[TeamInputs], d *deploy.Deployment) (TeamOutputs, error) {
 	in := r.Inputs
 	out := TeamOutputs{IDs: []deploy.Out[string]{}, Count: len(in.Names), Domain: in.Domain}
-	var options deploy.Options
 	for i, name := range in.Names {
 		if slices.Contains(in.Names[:i], name) {
 			return out, guest.InvalidArgument(fmt.Sprintf("names[%d]", i), name+" is in the team already")
 		}
+	}
+	var options deploy.Options
+	for i, name := range in.Names {
 		contact := d.Resource(deploy.Declaration{
 			Type: "contacts:index:Contact", Name: r.Name + "-" + name, Options: options,
 			Inputs: deploy.Props{"name": deploy.Concat(name, "@", in.Domain), "password": in.Note},
