@@ -121,10 +121,10 @@ resources:
   cage: {type: "zoo:index:Cage", properties: {animals: 2, note: {"fn::secret": "${secret.id}"}}}
 outputs: {label: "${cage.label}", note: "${cage.note}"}
 `)
-			if runtime == "python as a package" {
-				require.Equal(t, 4, p.up().Create, p.text.String())
-			} else {
+			if runtime == "python" {
 				p.cycle(4)
+			} else { // each run of Node.js compiles the TypeScript
+				require.Equal(t, 4, p.up().Create, p.text.String())
 			}
 			require.Equal(t, []string{"zoo: it is a program for the runtime " + strings.Fields(runtime)[0] + ", which runs without a sandbox and with your rights"}, said[:1])
 			require.Equal(t, p.recorded("cage-pet").ID+"!", p.output("label"))
