@@ -45,7 +45,7 @@ var Checks = []Check{
 	{"internal/port:TestEachShimBuilds", "fetches and compiles each version that a shim is for", "the newest version of the small ones"},
 	{"internal/port:TestModulesForLinux", "fetches and compiles modules that are written for Linux", "the small ones"},
 	{"internal/port/releasetest:TestTheSDKOfARelease", "compiles `husk` and its modules again, as a release has them", "ports with the SDK of the checkout"},
-	{"internal/port/terraformtest:TestAProviderOnThePluginFramework", "compiles a module of 30 MB", OwnStep},
+	{"internal/port/terraformtest:TestAProviderOnThePluginFramework", "compiles a module of 30 MB", "`ported.txtar` and `guest-sdk/terraform/test:TestModules`, with a port of the same provider"},
 	{"internal/port/terraformtest:TestOtherKindsForTerraform", "compiles two SDKs of Terraform as modules", "the provider on the plugin framework; `guest-sdk/terraform/test` has those of the other SDKs without a port"},
 	{"internal/port/terraformtest:TestPortsOfOneType", "compiles both SDKs of Terraform as modules", "`internal/port:TestOnlyChosenTypes`, with imitations of them"},
 	{"internal/port/terraformtest:TestAProviderOnTheFirstPluginSDK", "compiles a third SDK of Terraform as a module", "the provider on the plugin framework"},
