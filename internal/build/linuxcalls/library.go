@@ -1,6 +1,7 @@
 package linuxcalls
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -135,14 +136,14 @@ func (l *library) declare(in *source, keyword string, node ast.Node) {
 	l.uses(in, node)
 }
 
-// function declares a function as it is, or one that always fails if it can fail.
+// function declares a function as it is, or one that always fails if it can fail and has no answer.
 func (l *library) function(in *source, f *ast.FuncDecl) {
 	if f.Body != nil && !fails(f, in) {
 		l.declare(in, "", f)
 		return
 	}
 	head := in.text[in.at(f.Type.Pos()):in.at(f.Type.End())]
-	l.out = append(l.out, head+" "+refusal(f, in, "ENOSYS"))
+	l.out = append(l.out, head+" "+cmp.Or(answer(f), refusal(f, in, "ENOSYS")))
 	l.uses(in, f.Type)
 	if f.Recv != nil {
 		l.uses(in, f.Recv)

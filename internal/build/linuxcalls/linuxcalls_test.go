@@ -102,6 +102,7 @@ errors: true true true ENOENT EAGAIN
 signals: true true -1
 user: true 0
 umask: 0 0
+system: wasi 0.0.0 wasm32 true
 file: hello
 missing: no such file or directory
 times: true true true 1
@@ -132,6 +133,13 @@ func main() {
 	fmt.Println("signals:", unix.SIGCHLD == syscall.SIGCHLD, syscall.SIGIO == syscall.SIGPOLL, int(syscall.Signal(-1)))
 	fmt.Println("user:", unix.Getuid() == syscall.Getuid(), unix.Getpgrp())
 	fmt.Println("umask:", unix.Umask(0o22), syscall.Umask(0))
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		panic(err)
+	}
+	var also syscall.Utsname
+	fmt.Println("system:", unix.ByteSliceToString(u.Sysname[:]), unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Machine[:]),
+		syscall.Uname(&also) == nil && also.Sysname[3] == 'i' && also.Sysname[4] == 0)
 	fd, err := unix.Open("/file", unix.O_CREAT|unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		panic(err)

@@ -4,6 +4,7 @@
 package linuxcalls
 
 import (
+	"fmt"
 	"go/ast"
 	"go/build"
 	"go/parser"
@@ -190,6 +191,30 @@ func refusal(f *ast.FuncDecl, s *source, enosys string) string {
 		values = append(values, slices.Repeat([]string{value}, max(1, len(r.Names)))...)
 	}
 	return "{\n\treturn " + strings.Join(values, ", ") + "\n}"
+}
+
+// answers are the bodies of functions that need no system to answer.
+var answers = map[string]string{
+	"Uname": "{\n\t*buf = Utsname{}\n" +
+		assigned("buf.Sysname", "wasi") + assigned("buf.Nodename", "(none)") + assigned("buf.Release", "0.0.0") + assigned("buf.Version", "0.0.0") +
+		assigned("buf.Machine", "wasm32") + assigned("buf.Domainname", "(none)") + "\treturn nil\n}", // as C's library for WASI does
+}
+
+// answer returns the body of a function that needs no system, empty for all others.
+func answer(f *ast.FuncDecl) string {
+	if f.Recv != nil {
+		return ""
+	}
+	return answers[f.Name.Name]
+}
+
+// assigned returns statements that set the elements of an array to the bytes of a text, whatever their type.
+func assigned(array, text string) string {
+	var all strings.Builder
+	for i, c := range text {
+		fmt.Fprintf(&all, "\t%s[%d] = %q\n", array, i, c)
+	}
+	return all.String()
 }
 
 // edits are changes of a file's text.
