@@ -1,6 +1,7 @@
 package port
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/build/linuxcalls"
 	"github.com/husk-dev/husk/internal/build/netoverlay"
+	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
 // compile builds the module and writes its manifest.
@@ -31,7 +33,7 @@ func (w *build) compile(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 	output := filepath.Join(w.place, "module.wasm")
-	var linked []string // the linker's -s would save 3 % of the size, and cost the names of functions in traps
+	var linked []string
 	for _, name := range w.stamped() {
 		linked = append(linked, "-X", name+"="+manifest.Version)
 	}
@@ -44,6 +46,11 @@ func (w *build) compile(ctx context.Context) (*Built, error) {
 	wasm, err := os.ReadFile(output)
 	if err != nil {
 		return nil, fmt.Errorf("reading the built module: %w", err)
+	}
+	if len(wasm) > cmp.Or(w.options.MaxSize, host.NewConfig().ModuleSize()) {
+		if wasm, err = wasmfile.WithoutCustom(wasm, wasmfile.NameSection); err != nil {
+			return nil, fmt.Errorf("leaving the names of functions out of the module: %w", err)
+		}
 	}
 	if wasm, err = host.AddManifest(wasm, manifest); err != nil {
 		return nil, fmt.Errorf("writing the manifest into the module: %w", err)

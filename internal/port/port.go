@@ -32,6 +32,9 @@ type Options struct {
 	// Only are the names of resources, data sources, ephemeral resources, and actions that a provider for Terraform is to have, with
 	// * for any text; all if there are none.
 	Only []string
+	// MaxSize is the size in bytes above which a module loses the names of its functions, a thirtieth of it. If it is 0, it is the
+	// largest module that a host takes.
+	MaxSize int
 	// Progress is called before each step; it may be nil.
 	Progress func(Step)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/port"
 	"github.com/husk-dev/husk/internal/testkit/testmodule"
+	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
 // imitations has the Go command fetch the modules in testdata/proxy and no others. They imitate those of
@@ -187,6 +188,20 @@ func TestADirectory(t *testing.T) {
 	}), port.Options{Dir: t.TempDir(), SDK: sdk})
 	require.NoError(t, err)
 	require.Equal(t, built.Wasm, again.Wasm, "the same source in another directory, with another cache, gives the same module")
+
+	small, err := port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk, MaxSize: len(built.Wasm) - 1000})
+	require.NoError(t, err)
+	require.Equal(t, "5 provider dog old", described(t, small))
+	require.True(t, named(t, built))
+	require.False(t, named(t, small), "a module that is too large has no names of functions")
+}
+
+// named reports whether a module has the names of its functions.
+func named(t *testing.T, built *port.Built) bool {
+	t.Helper()
+	m, err := wasmfile.Read(built.Wasm, wasmfile.DefaultLimits())
+	require.NoError(t, err)
+	return slices.ContainsFunc(m.Customs, func(c wasmfile.Custom) bool { return c.Name == wasmfile.NameSection })
 }
 
 // A module starts no programs, and says so.
