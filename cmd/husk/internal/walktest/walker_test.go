@@ -654,6 +654,12 @@ func (w *walker) settle(p program, version int) {
 	if o.code != 0 && strings.Contains(o.text, "is retained") && strings.Contains(o.text, "it exists already") {
 		o, is = up() // without what was retained just now
 	}
+	if o.code != 0 && strings.Contains(o.text, "it exists already") && slices.ContainsFunc(is.entries, func(e entry) bool { return e.Delete }) {
+		// The program went back to what an old copy is, which has the name until an update gets as far as its deletion. As in
+		// Pulumi, only who deletes it first gets on.
+		w.run(act{}, "destroy", "--yes", "--skip-preview", "--json", "--ignore-protect")
+		o, is = up()
+	}
 	if o.code != 0 {
 		w.failf("after all faults, the update fails: %v", o)
 	}
