@@ -72,6 +72,25 @@ func (d *deployment) needsRead(old *state.Resource) bool {
 	return d.RefreshFirst && d.selection.IsNarrow() && readable(old) && !d.registrations.ReadFirst.Get(old.URN)
 }
 
+// noteChanged notes that this run has changed objects. Another resource that is one of them is not read any more: that would find what
+// the run made of the object, which a preview cannot foresee.
+func (d *deployment) noteChanged(changed ...*state.Resource) {
+	if !d.recorder.AnyUnsure() && !(d.RefreshFirst && d.selection.IsNarrow()) {
+		return // nothing is read at its registration
+	}
+	for _, res := range changed {
+		if res == nil {
+			continue
+		}
+		for _, other := range d.recorder.Claiming(res) {
+			if other.URN != res.URN && !other.Delete && d.sameObject(res, other) {
+				d.registrations.ReadFirst.Set(other.URN, true)
+				d.recorder.NoteRead(other.URN)
+			}
+		}
+	}
+}
+
 func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	o := s.old
 	if o.Delete {

@@ -283,6 +283,7 @@ func (d *deployment) finishCall(
 		outputs = outputs.Lower(property.KindUnknown)
 	}
 	outputs = markSecrets(n, outputs)
+	d.noteChanged(s.old, n)
 	return &outputs, err
 }
 

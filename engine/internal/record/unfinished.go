@@ -83,6 +83,13 @@ func (r *Recorder) IsUnsure(u urn.URN) bool {
 	return len(r.unfinished.unsure[u]) > 0
 }
 
+// AnyUnsure reports whether it is so of any resource.
+func (r *Recorder) AnyUnsure() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.unfinished.unsure) > 0
+}
+
 // NoteRead notes that how the resource is has been found out.
 func (r *Recorder) NoteRead(u urn.URN) {
 	r.mu.Lock()

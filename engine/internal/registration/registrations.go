@@ -41,7 +41,8 @@ type Registrations struct {
 	Replaced locked.Map[urn.URN, bool]
 	Created  locked.Map[*state.Resource, bool]
 
-	// ReadFirst holds the recorded resources that were read before the program ran.
+	// ReadFirst holds the recorded resources that were read before the program ran, and those whose object this run has changed as another
+	// resource.
 	ReadFirst locked.Map[urn.URN, bool]
 	// Displaced holds the recorded resources that the program has replaced by another: their
 	// registrations in a refresh do not read them.

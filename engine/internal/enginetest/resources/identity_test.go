@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -299,5 +300,62 @@ func TestObjectOfSeveralResourcesIsDeletedOnce(t *testing.T) {
 		s.Cloud.Calls()
 		s.Destroy()
 		require.Equal(t, []string{"delete b", "delete x", "delete a"}, cut(s.Cloud.Calls()))
+	}
+}
+
+// A preview tells what an update does though a resource is read only at its registration, when the run has changed its object as another
+// resource already.
+func TestObjectThatTheRunHasChangedIsNotRead(t *testing.T) {
+	program := func(mode, content string, after bool) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			e, errE := p.Custom(enginetest.Plain, "e", enginetest.Props())
+			_, errF := p.Custom(enginetest.Declared, "f", enginetest.Props("path", "x", "mode", mode))
+			_, errG := p.Custom(enginetest.Declared, "g", enginetest.Props("path", "x", "mode", "rw", "content", content), func(o *abi.ResourceOptions) {
+				if after {
+					o.Dependencies = []urn.URN{e.URN}
+				}
+			})
+			return errors.Join(errE, errF, errG)
+		}
+	}
+	for name, test := range map[string]struct {
+		prepare func(*enginetest.Stack)
+		edit    func(*enginetest.Deployment)
+		want    []string
+	}{
+		"since the program shows that it is selected": {
+			func(s *enginetest.Stack) { s.Up(program("rw", "1", true)) },
+			func(d *enginetest.Deployment) {
+				d.RefreshFirst, d.Selection = true, engine.Selection{Excludes: []engine.Pattern{"**::e"}, ExcludeDependents: true}
+			},
+			[]string{"update f", "delete-replaced f", "create-replacement f", "update g"}, // the first one is what the refresh finds
+		},
+		"since its update was cut off": {
+			func(s *enginetest.Stack) {
+				s.Up(program("rw", "1", false))
+				s.Cloud.Lost = func(call, _ string) error {
+					if call == "update g" {
+						return abi.NewError(abi.ErrorKindUnavailable, "no answer")
+					}
+					return nil
+				}
+				_, err := s.Try(enginetest.Up, program("rw", "2", false))
+				require.ErrorContains(t, err, "no answer")
+				s.Cloud.Lost = nil
+			},
+			nil,
+			[]string{"delete-replaced f", "create-replacement f", "update g"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := enginetest.NewStack(t, enginetest.NewFiles())
+			test.prepare(s)
+			s.Edit = test.edit
+			s.Preview(program("ro", "2", false))
+			require.Equal(t, test.want, s.Steps())
+			s.Up(program("ro", "2", false))
+			require.Equal(t, test.want, s.Steps())
+			require.Empty(t, maps.Collect(s.Snapshot().Operations()))
+		})
 	}
 }
