@@ -78,9 +78,11 @@ func (p *PlannedResource) allows(op Op) bool {
 	case OpRead:
 		return planned(OpRead, OpReadReplacement)
 	case OpRemovePendingReplace: // which forgets what a step has deleted that was planned
-		return planned(OpRemovePendingReplace, OpDeleteReplaced)
+		return planned(OpRemovePendingReplace, OpDeleteReplaced) || p.Goal == nil && planned(OpDelete)
 	case OpDelete: // a deletion planned ahead of a replacement may come at the end, if the program lacks the resource
 		return planned(OpDelete) || p.Goal == nil && planned(OpDeleteReplaced) && planned(OpRemovePendingReplace)
+	case OpDeleteReplaced: // and the other way round
+		return planned(OpDeleteReplaced) || p.Goal == nil && planned(OpDelete)
 	default:
 		return planned(op)
 	}

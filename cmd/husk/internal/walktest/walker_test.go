@@ -584,11 +584,19 @@ var replaces = []string{"replace", "create-replacement", "delete-replaced"}
 
 // allowed reports whether a preview that shows some steps of a resource allows another.
 func allowed(shown []string, op string) bool {
-	if slices.Contains(shown, op) {
-		return true
+	has := func(ops ...string) bool {
+		return slices.ContainsFunc(ops, func(op string) bool { return slices.Contains(shown, op) })
 	}
-	// What may be replaced may be updated as well, or left alone.
-	return op == "update" && slices.ContainsFunc(shown, func(op string) bool { return slices.Contains(replaces, op) })
+	switch op {
+	case "update": // what may be replaced may be updated as well, or left alone
+		return has(op) || has(replaces...)
+	case "delete": // what goes may go ahead of a replacement, or at the end
+		return has(op, "remove-pending-replace")
+	case "delete-replaced", "remove-pending-replace":
+		return has(op, "delete")
+	default:
+		return has(op)
+	}
 }
 
 // checkPreviewed requires that an update did what its preview showed, and, with a plan, all of it or nothing.

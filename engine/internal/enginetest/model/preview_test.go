@@ -211,14 +211,17 @@ func stepsByURN(s *enginetest.Stack) map[urn.URN][]engine.Op {
 // allows reports whether a preview with some steps of a resource allows a step: the same, or a weaker one. What was to be
 // deleted before a replacement, and is not wanted, may be deleted at the end, and the other way round.
 func allows(previewed []engine.Op, op engine.Op) bool {
-	switch {
-	case slices.Contains(previewed, op):
-		return true
-	case op == engine.OpUpdate:
-		return slices.Contains(previewed, engine.OpCreateReplacement)
-	case op == engine.OpRemovePendingReplace:
-		return slices.Contains(previewed, engine.OpDeleteReplaced)
+	shown := func(op engine.Op) bool { return slices.Contains(previewed, op) }
+	switch op {
+	case engine.OpUpdate:
+		return shown(op) || shown(engine.OpCreateReplacement)
+	case engine.OpDeleteReplaced:
+		return shown(op) || shown(engine.OpDelete)
+	case engine.OpRemovePendingReplace:
+		return shown(op) || shown(engine.OpDeleteReplaced) || shown(engine.OpDelete)
+	case engine.OpDelete:
+		return shown(op) || shown(engine.OpRemovePendingReplace)
 	default:
-		return op == engine.OpDelete && slices.Contains(previewed, engine.OpRemovePendingReplace)
+		return shown(op)
 	}
 }

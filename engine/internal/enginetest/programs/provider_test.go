@@ -522,3 +522,40 @@ func TestProviderThatMayBeReplaced(t *testing.T) {
 	_, err = s.Try(enginetest.Preview, program(3, true))
 	require.ErrorContains(t, err, "the resource is protected")
 }
+
+// A provider that is not configured yet cannot say that a resource has to be deleted before its replacement is made. What is deleted in
+// any case, since the program lacks it, may then go with it: a plan allows that.
+func TestPlannedDeletionMayComeEarly(t *testing.T) {
+	program := func(key int, user bool) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			source, err := p.Custom(enginetest.Strict, "source", enginetest.Props("key", key))
+			if err != nil {
+				return err
+			}
+			mine, err := p.Custom(enginetest.ProviderType, "mine", enginetest.Props("region", source.Out("made")))
+			if err != nil {
+				return err
+			}
+			used, err := p.Custom(enginetest.Single, "used", enginetest.Props("key", key), func(o *abi.ResourceOptions) { o.Provider = mine.Reference() })
+			if err != nil || !user {
+				return err
+			}
+			_, err = p.Custom(enginetest.Strict, "user", enginetest.Props("key", used.Out("made")))
+			return err
+		}
+	}
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Cloud.DiffConfig = func(abi.DiffRequest) (abi.DiffResponse, error) {
+		return abi.DiffResponse{Changes: abi.DiffChangesUnknown}, nil
+	}
+	s.Up(program(1, true))
+	s.Edit = func(d *enginetest.Deployment) { d.DraftPlan = true }
+	result, err := s.Try(enginetest.Preview, program(2, false))
+	require.NoError(t, err)
+	require.Contains(t, s.Steps(), "delete user")
+	plan, _ := s.Reread(result.Plan)
+	s.Edit = func(d *enginetest.Deployment) { d.Plan = plan }
+	s.Up(program(2, false))
+	require.Contains(t, s.Steps(), "delete-replaced user")
+	require.Contains(t, s.Steps(), "remove-pending-replace user")
+}
