@@ -10,7 +10,7 @@ import (
 )
 
 // moves returns the recorded resources to which a change gives another parent, with the resources that replace them. The resource of
-// the same URN replaces an old copy that is removed.
+// the same URN replaces an old copy that is removed; if that was a component and the resource is none, its children are parts of nothing.
 func (r *Recorder) moves(c Change) (moves []graph.Move) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -28,6 +28,16 @@ func (r *Recorder) moves(c Change) (moves []graph.Move) {
 			stays = c.Added
 		}
 		add(r.current[r.serials[res]], stays)
+		if res.Custom || stays == nil || !stays.Custom {
+			continue
+		}
+		for _, child := range r.inOrder() { // they are no parts of the resource that was a component
+			if child.Parent == res.URN {
+				after := *child
+				after.Parent, after.Dependencies = "", append(slices.Clip(child.Dependencies), child.Parent)
+				moves = append(moves, graph.Move{Before: child, After: &after})
+			}
+		}
 	}
 	return moves
 }

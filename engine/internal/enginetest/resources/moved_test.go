@@ -149,6 +149,10 @@ func TestPartThatLeavesItsComponent(t *testing.T) {
 			net := component(p, p.Root, "net")
 			return errors.Join(part(p, component(p, p.Root, "other"), enginetest.Plain, 1), vm(p, net, 2))
 		}},
+		"which becomes a resource as a target": {targets: []engine.Pattern{"**::net"}, move: func(p *enginetest.Run) error {
+			net, err := p.Custom(enginetest.Group, "net", enginetest.Props())
+			return errors.Join(err, part(p, net.URN, enginetest.Plain, 1), vm(p, net.URN, 2))
+		}},
 		"while the user is being updated": {fail: "update vm", move: func(p *enginetest.Run) error {
 			net := component(p, p.Root, "net")
 			return errors.Join(part(p, component(p, p.Root, "other"), enginetest.Plain, 1), vm(p, net, 2))
