@@ -247,6 +247,16 @@ func TestMove(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, urn.URN("urn:pulumi:prod::shop::pulumi:pulumi:Stack::shop-prod"), r.Parent)
 	})
+	t.Run("a part without what uses it by its component", func(t *testing.T) {
+		user := with(custom("acme:net:Vm", "vm", root), func(r *state.Resource) { r.Dependencies = []urn.URN{group.URN} })
+		moved, err := edit.Move(shop(user), state.NewSnapshot(), dev, prod, []urn.URN{subnet.URN})
+		require.NoError(t, err)
+		require.NoError(t, moved.Source.Verify())
+		r, err := edit.Find(moved.Source, user.URN)
+		require.NoError(t, err)
+		require.Equal(t, user.Dependencies, r.Dependencies)
+		require.Contains(t, moved.Broken, edit.Broken{From: user.URN, To: "urn:pulumi:prod::shop::acme:net:Subnet::subnet"})
+	})
 	t.Run("a part and what uses it by its component, which stays", func(t *testing.T) {
 		user := with(custom("acme:net:Vm", "vm", root), func(r *state.Resource) {
 			r.Dependencies, r.PropertyDependencies = []urn.URN{group.URN}, map[string][]urn.URN{"net": {group.URN}}

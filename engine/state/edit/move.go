@@ -253,18 +253,14 @@ func (m *move) put() error {
 	return nil
 }
 
-// renamed returns a moving resource as the other stack has it. What it used through a component that stays, it names if that moves
-// as well.
+// renamed returns a moving resource as the other stack has it.
 func (m *move) renamed(r *state.Resource, root urn.URN) *state.Resource {
-	if m.parting != nil {
-		r = m.parting.Keep(r)
-	}
 	moved := *renaming{urn: func(u urn.URN) urn.URN {
 		if named, ok := m.names[u]; ok {
 			return named
 		}
 		return u
-	}}.resource(m.cut(r, m.names[r.URN], func(u urn.URN) bool { return m.names[u] != "" }))
+	}}.resource(m.cut(m.keepingUses(r), m.names[r.URN], func(u urn.URN) bool { return m.names[u] != "" }))
 	moved.Provider = m.references[r.Provider]
 	if moved.Parent == "" && r.Parent != "" {
 		moved.Parent = root
@@ -310,11 +306,19 @@ func (m *move) leave() (*state.Snapshot, error) {
 			continue
 		}
 		stays := func(u urn.URN) bool { return !gone[u] }
-		if left := m.cut(r, r.URN, stays); left != r {
+		if left := m.cut(m.keepingUses(r), r.URN, stays); left != r {
 			changes = append(changes, state.PutResource{Serial: serial, Resource: left})
 		}
 	}
 	return apply(m.source, changes)
+}
+
+// keepingUses returns a resource that names the moving parts that it uses through a component that stays.
+func (m *move) keepingUses(r *state.Resource) *state.Resource {
+	if m.parting == nil {
+		return r
+	}
+	return m.parting.Keep(r)
 }
 
 // cut returns r, known as name, without its references to resources that did not come along.
