@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -332,8 +333,7 @@ func (t *tx) leave(r *record, reason string, plan []byte, later time.Duration) e
 	return t.keep(r)
 }
 
-// keep adds the size of a run that is at no worker to its team's size. Call it last in a transaction, because others of the team
-// wait for its end.
+// keep adds the size of a run that is at no worker to its team's size.
 func (t *tx) keep(r *record) error {
 	more := smallRow + r.logged + int64(r.request) - r.kept
 	if more == 0 {
@@ -343,13 +343,28 @@ func (t *tx) keep(r *record) error {
 	if _, err := t.exec("UPDATE husk_runs SET kept = ? WHERE id = ?", r.kept, r.ID); err != nil {
 		return err
 	}
-	return t.keeps(r.tenant, more)
+	t.keeps(r.tenant, more)
+	return nil
 }
 
-// keeps adds bytes of runs or audit entries to its team's size, or removes them if more is negative.
-func (t *tx) keeps(tenant string, more int64) error {
-	_, err := t.exec("INSERT INTO husk_kept (tenant, bytes) VALUES (?, ?) ON CONFLICT (tenant) DO UPDATE SET bytes = husk_kept.bytes + excluded.bytes", tenant, more)
-	return err
+// keeps adds bytes of runs or audit entries to their team's size, or removes them if more is negative. The row changes at the end
+// of the transaction, because others of the team wait from then on.
+func (t *tx) keeps(tenant string, more int64) {
+	if t.kept == nil {
+		t.kept = make(map[string]int64)
+	}
+	t.kept[tenant] += more
+}
+
+// addSizes changes the sizes of teams, in the order that all transactions take.
+func (t *tx) addSizes() error {
+	for _, tenant := range slices.Sorted(maps.Keys(t.kept)) {
+		if _, err := t.exec("INSERT INTO husk_kept (tenant, bytes) VALUES (?, ?) ON CONFLICT (tenant) DO UPDATE SET bytes = husk_kept.bytes + excluded.bytes",
+			tenant, t.kept[tenant]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ended tells who follows the run, counts, and wakes workers if it has kept others from them.

@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"math"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,13 +31,13 @@ const (
 )
 
 // audit adds an entry to the audit log, in the transaction of the logged action, and counts it in the size of the team. Nothing changes an
-// entry, and only age removes one. Call it last in a transaction, as [tx.keep].
+// entry, and only age removes one.
 func (t *tx) audit(c *caller, action, subject, format string, args ...any) error {
 	subject, detail := storable(subject, maxAuditText), storable(fmt.Sprintf(format, args...), maxAuditText)
 	_, err := t.exec("INSERT INTO husk_audit (tenant, at, token, person, address, action, subject, detail) VALUES (?, "+t.now()+", ?, ?, ?, ?, ?, ?)",
 		c.tenant, c.name, c.person, c.from, action, subject, detail)
 	if err == nil {
-		err = t.keeps(c.tenant, int64(smallRow+len(subject)+len(detail)))
+		t.keeps(c.tenant, int64(smallRow+len(subject)+len(detail)))
 	}
 	return err
 }
@@ -135,22 +133,17 @@ func (s *Server) pruneRefusals(ctx context.Context, tenant string) error {
 func (s *Server) removeAudit(ctx context.Context, condition string, args ...any) error {
 	const most = 1000 // in a step, so that others get their turn
 	return s.inSteps(ctx, func(t *tx) (bool, error) {
-		n, sizes := 0, make(map[string]int64)
+		var n int
 		if err := t.rows(func(scan func(...any) error) error {
 			var tenant string
 			var size int64
 			err := scan(&tenant, &size)
 			n++
-			sizes[tenant] += smallRow + size
+			t.keeps(tenant, -(smallRow + size))
 			return err
 		}, "DELETE FROM husk_audit WHERE number IN (SELECT number FROM husk_audit WHERE "+condition+" LIMIT ?)"+
 			" RETURNING tenant, octet_length(subject) + octet_length(detail)", append(args, most)...); err != nil {
 			return false, err
-		}
-		for _, tenant := range slices.Sorted(maps.Keys(sizes)) { // in the order that all take
-			if err := t.keeps(tenant, -sizes[tenant]); err != nil {
-				return false, err
-			}
 		}
 		return n == most, nil
 	})

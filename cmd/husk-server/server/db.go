@@ -273,6 +273,8 @@ type tx struct {
 	// made are the runs that the transaction has made ready, and postponed says that one is to be so later.
 	made      []wanted
 	postponed bool
+	// kept are the bytes that it adds to the sizes of teams: see [tx.keeps].
+	kept map[string]int64
 }
 
 // step takes a step: all changes of do, or none.
@@ -283,7 +285,10 @@ func (d *db) step(ctx context.Context, do func(*tx) error) error {
 			return nil, err
 		}
 		t := &tx{ctx: ctx, querier: begun, begun: begun, postgres: d.postgres}
-		if err = do(t); err != nil {
+		if err = do(t); err == nil {
+			err = t.addSizes()
+		}
+		if err != nil {
 			return t, errors.Join(err, begun.Rollback())
 		}
 		return t, begun.Commit()
@@ -295,7 +300,10 @@ func (d *db) step(ctx context.Context, do func(*tx) error) error {
 func (d *db) alone(ctx context.Context, do func(*tx) error) error {
 	return d.do(ctx, func(conn *sql.Conn) (*tx, error) {
 		t := &tx{ctx: ctx, querier: conn, postgres: d.postgres}
-		return t, do(t)
+		if err := do(t); err != nil {
+			return t, err
+		}
+		return t, t.addSizes()
 	})
 }
 

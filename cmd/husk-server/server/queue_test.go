@@ -1213,7 +1213,17 @@ func TestStrangersMakeWay(t *testing.T) {
 		require.NoError(t, err)
 		elsewhere, err := preview("other")
 		require.NoError(t, err)
+		if o.Database == "" { // others of the team wait from when its size changes
+			require.NoError(t, b.server.Exec(t.Context(), "CREATE TABLE grown (queued INTEGER)"))
+			require.NoError(t, b.server.Exec(t.Context(), "CREATE TRIGGER growing AFTER UPDATE ON husk_kept BEGIN INSERT INTO grown SELECT count(*) FROM husk_runs WHERE requested_by = 'ann'; END"))
+		}
 		asked := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+		if o.Database == "" {
+			require.NoError(t, b.server.Exec(t.Context(), "DROP TRIGGER growing"))
+			times, err := b.server.Count(t.Context(), "SELECT count(*) * 10 + min(queued) FROM grown")
+			require.NoError(t, err)
+			require.Equal(t, 11, times, "it changes once, after all else")
+		}
 		require.Equal(t, runapi.Cancelled, b.run(ann, waiting.ID).State)
 		cancels, err := b.server.Count(t.Context(), "SELECT count(*) FROM husk_audit WHERE action = 'run.cancel'")
 		require.NoError(t, err)
@@ -1250,9 +1260,35 @@ func TestStrangersMakeWay(t *testing.T) {
 		claim = b.wait(worker)
 		require.Equal(t, claim.ID, b.schedule(ann, "drift").Last)
 		require.Equal(t, runapi.Cancelled, b.run(ann, waiting.ID).State)
-		for range 100 {
+		for range 99 {
 			_, err = preview("third")
 			require.NoError(t, err)
+		}
+		atOnce := func() error {
+			_, err := preview("third")
+			return err
+		}
+		if o.Database == "" {
+			require.NoError(t, atOnce())
+		} else {
+			db, err := sql.Open("pgx", o.Database)
+			require.NoError(t, err)
+			defer db.Close()
+			lock, err := db.BeginTx(t.Context(), nil)
+			require.NoError(t, err)
+			_, err = lock.ExecContext(t.Context(), "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", "acme\nshop\nthird")
+			require.NoError(t, err)
+			both := make(chan error)
+			for range 2 {
+				go func() { both <- atOnce() }()
+			}
+			require.Eventually(t, func() bool {
+				var waiting int
+				err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").Scan(&waiting)
+				return err == nil && waiting == 2
+			}, time.Minute, time.Millisecond)
+			require.NoError(t, lock.Rollback())
+			require.NotEqual(t, <-both == nil, <-both == nil, "one finds the place of the other taken")
 		}
 		_, err = preview("third")
 		require.ErrorContains(t, err, "100 runs of strangers are waiting already")

@@ -155,6 +155,18 @@ func (t *tx) makeWay(c *caller, r *record) (cancelled []*record, err error) {
 	return cancelled, err
 }
 
+// roomForStranger returns an error if too many runs of strangers are open on the stack of r, which is locked.
+func (t *tx) roomForStranger(r *record) error {
+	var open int
+	if err := t.row("SELECT count(*)"+openOfStrangers, r.tenant, r.Project, r.Stack).Scan(&open); err != nil {
+		return err
+	}
+	if open >= maxStrangers {
+		return tryLaterf(http.StatusTooManyRequests, "%d runs of strangers are waiting already for %s/%s", open, r.Project, r.Stack)
+	}
+	return nil
+}
+
 // madeWay calls [Server.ended] for the runs that [tx.makeWay] cancelled for r.
 func (s *Server) madeWay(ctx context.Context, r *record) {
 	for _, one := range r.cancelled {
@@ -172,15 +184,6 @@ func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
 	}
 	if err := t.hasBundle(c.tenant, n.Bundle); err != nil {
 		return nil, err
-	}
-	if c.stranger {
-		var open int
-		if err := t.row("SELECT count(*)"+openOfStrangers, c.tenant, n.Project, n.Stack).Scan(&open); err != nil {
-			return nil, err
-		}
-		if open >= maxStrangers {
-			return nil, tryLaterf(http.StatusTooManyRequests, "%d runs of strangers are waiting already for %s/%s", open, n.Project, n.Stack)
-		}
 	}
 	request, err := json.Marshal(n)
 	if err != nil {
@@ -202,10 +205,13 @@ func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
 		return nil, err
 	}
 	var cancelled []*record
-	if !c.stranger {
-		if cancelled, err = t.makeWay(c, stack); err != nil {
-			return nil, err
-		}
+	if c.stranger {
+		err = t.roomForStranger(stack)
+	} else {
+		cancelled, err = t.makeWay(c, stack)
+	}
+	if err != nil {
+		return nil, err
 	}
 	_, err = t.exec("INSERT INTO husk_runs (id, tenant, project, stack, request, bundle, selector, state, previewing, requested_by, requested_person, requested_projects, withheld,"+
 		" approved_by, worker, attempt, token, lease, not_before, cancel, lines, reason, made, began, ended)"+

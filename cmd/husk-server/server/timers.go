@@ -239,9 +239,7 @@ func (t *tx) pruneRuns(before int64) (more bool, err error) {
 		if err := t.row("DELETE FROM husk_runs WHERE id = ? RETURNING tenant, kept", id).Scan(&tenant, &kept); err != nil {
 			return false, err
 		}
-		if err := t.keeps(tenant, -kept); err != nil {
-			return false, err
-		}
+		t.keeps(tenant, -kept)
 		rows--
 	}
 	return true, nil
