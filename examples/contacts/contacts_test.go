@@ -127,7 +127,7 @@ func TestModulesAreCurrent(t *testing.T) {
 			source := sumOf(t, l)
 			language := langbuild.Of(l)
 			require.NotNil(t, language)
-			wasm, err := language.Build(t.Context(), l, guestsdk.In(l))
+			wasm, err := language.Build(t.Context(), langbuild.Source{Dir: l, Root: l, SDK: guestsdk.In(l)})
 			missing, lacks := errors.AsType[*langbuild.MissingError](err)
 			if !lacks {
 				require.NoError(t, err)

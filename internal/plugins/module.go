@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/canon"
@@ -137,11 +138,6 @@ func (p *Plugins) load(ctx context.Context, name, path, digest string) (*Module,
 		if err := p.refuseUnsandboxed("it is built from source"); err != nil {
 			return nil, err
 		}
-		if l := langbuild.Of(path); l != nil {
-			if err := p.admission.refuseNative("it is built from source in " + l.Name + " by tools that run code of it"); err != nil {
-				return nil, err
-			}
-		}
 		var built []byte
 		built, module, err = p.build(ctx, name, path, p.pathOrigin(path), p.builder.Build)
 		wasm = func() ([]byte, error) { return built, nil }
@@ -187,7 +183,12 @@ func (p *Plugins) build(ctx context.Context, name, dir string, from origin,
 			return nil, nil, fmt.Errorf("the source in %s is in %s, whose tools run code of it with your rights, and it is not trusted: "+
 				"name a .wasm file, or build it without --untrusted-project once you have read it", dir, l.Name)
 		}
-		build = func(ctx context.Context, dir string) ([]byte, error) { return l.Build(ctx, dir, guestsdk.In(l.Name)) }
+		if err := p.admission.refuseNative("the source in " + dir + " is in " + l.Name + ", and its tools run code of it"); err != nil {
+			return nil, nil, err
+		}
+		build = func(ctx context.Context, dir string) ([]byte, error) {
+			return l.Build(ctx, langbuild.Source{Dir: dir, Root: p.sourceRoot(dir), SDK: guestsdk.In(l.Name)})
+		}
 	} else if err := langbuild.Refused(dir); err != nil {
 		return nil, nil, err
 	}
@@ -206,6 +207,23 @@ func (p *Plugins) build(ctx context.Context, name, dir string, from origin,
 		refused.Path = dir
 	}
 	return wasm, module, err
+}
+
+// sourceRoot returns the directory up to which packages and tools of the source in dir are looked for: the project's, or else the one in
+// which a user names the source, if the source is there.
+func (p *Plugins) sourceRoot(dir string) string {
+	roots := []string{"."}
+	if p.project != nil {
+		roots = []string{p.project.Dir, "."}
+	}
+	for _, root := range roots {
+		whole, err := filepath.Abs(root)
+		source, sourceErr := filepath.Abs(dir)
+		if below, relErr := filepath.Rel(whole, source); errors.Join(err, sourceErr, relErr) == nil && filepath.IsLocal(below) {
+			return whole
+		}
+	}
+	return dir
 }
 
 // identify makes the handshake with a module, without any grant.

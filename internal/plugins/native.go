@@ -18,8 +18,9 @@ import (
 // Native is a provider that runs as a native process, without sandbox and grants, in place of the module of the directory that
 // the project lists.
 type Native struct {
-	Dir    string
-	Client *nativewire.Client
+	Dir string
+	// Start returns the client of the process, which it starts unless it runs. It may be called concurrently.
+	Start func() (*nativewire.Client, error)
 }
 
 // errNativeRecords is the error for a deployment with a native provider: its state would name a module that did not make it.
@@ -37,11 +38,18 @@ func (p *Plugins) native(ctx context.Context, name, version string) (abi.Provide
 	if p.performing.Load() {
 		return nil, errNativeRecords
 	}
+	if err := p.permitNative("--native runs it as a process"); err != nil {
+		return nil, p.problem(providerEntry(declared), err)
+	}
 	store, err := p.store(declared.Name)
 	if err != nil {
 		return nil, err
 	}
-	opened := p.options.Native.Client.Open(&nativeLog{declared.Name, p.options.Events}, store)
+	client, err := p.options.Native.Start()
+	if err != nil {
+		return nil, err
+	}
+	opened := client.Open(&nativeLog{declared.Name, p.options.Events}, store)
 	is, err := opened.Handshake(ctx, abi.HandshakeRequest{Engine: "husk"})
 	if err == nil {
 		err = isDeclared(declared, version, is.Name, is.Version)
@@ -145,6 +153,11 @@ func (a *admission) refuseNative(what string) error {
 	return nil
 }
 
+// permitNative returns an error for what would run without a sandbox, if the project is not trusted or a policy does not allow it.
+func (p *Plugins) permitNative(what string) error {
+	return errors.Join(p.admission.refuseNative(what), p.refuseUnsandboxed(what))
+}
+
 // nativePlugin starts the native plugin that the project lists for a package, and returns nil if it lists none.
 func (p *Plugins) nativePlugin(ctx context.Context, name, version string, mappings engine.EnvVarMappings) (NativePlugin, error) {
 	declared, err := p.project.ProviderVersion(name, version)
@@ -173,7 +186,7 @@ func (p *Plugins) nativePluginSchema(ctx context.Context, pkg program.Package) (
 
 func (p *Plugins) startNative(ctx context.Context, declared *program.ProviderPlugin, version string, mappings engine.EnvVarMappings) (NativePlugin, error) {
 	what := whatRuns(declared.Program)
-	if err := errors.Join(p.admission.refuseNative(what), p.refuseUnsandboxed(what)); err != nil {
+	if err := p.permitNative(what); err != nil {
 		return nil, err
 	}
 	if p.options.StartNative == nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,9 +57,10 @@ plugins:
 	go nativewire.Serve(callsOut, answersIn, func() (abi.Provider, error) { return nativeNotes{}, nil },
 		func(ctx context.Context, _ nativewire.Imports) context.Context { return ctx })
 	t.Cleanup(func() { callsIn.Close() })
+	client := nativewire.NewClient(answersOut, callsIn)
 	p, err := Open(t.Context(), project, Options{
 		Places: Places{Cache: t.TempDir()},
-		Native: &Native{Dir: filepath.Join(dir, "notes"), Client: nativewire.NewClient(answersOut, callsIn)},
+		Native: &Native{Dir: filepath.Join(dir, "notes"), Start: func() (*nativewire.Client, error) { return client, nil }},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close(context.Background())) })
@@ -133,6 +135,39 @@ func TestSourceWhoseToolsRunCode(t *testing.T) {
 		require.NoError(t, err)
 		_, err = p.Load(t.Context(), engine.PackageSpec{Name: "x"})
 		require.ErrorContains(t, err, want)
+		require.NoError(t, p.Close(context.Background()))
+
+		// A user who names the directory decides about the source, and not about the policy of this machine.
+		text = "{" + policy + "}"
+		file := filepath.Join(dir, "trust.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(text, "./crate", `"**"`)), 0o600))
+		t.Setenv(policyVariable, file)
+		p, err = Open(t.Context(), nil, Options{Places: Places{Cache: t.TempDir()}})
+		require.NoError(t, err)
+		_, err = p.Build(t.Context(), filepath.Join(dir, "crate"))
+		require.ErrorContains(t, err, strings.Replace(want, "Husk.yaml", file, 1))
+		require.NoError(t, p.Close(context.Background()))
+		t.Setenv(policyVariable, "")
+	}
+}
+
+// A process in place of a module is for trusted projects, too, and for policies that allow what is not in the sandbox.
+func TestNoNativeProcessOfAStranger(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "notes"), 0o755))
+	for policy, trust := range map[string]projectroot.Trust{"": projectroot.Untrusted, "trust: {rules: [{source: '**', unsigned: true}]}, ": projectroot.Trusted} {
+		text := "name: shop\nplugins: {" + policy + "providers: [{name: notes, path: notes}]}\n"
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(text), 0o600))
+		project, err := program.LoadProject(t.Context(), projectroot.New(dir, trust))
+		require.NoError(t, err)
+		p, err := Open(t.Context(), project, Options{Places: Places{Cache: t.TempDir()}, Native: &Native{
+			Dir: filepath.Join(dir, "notes"), Start: func() (*nativewire.Client, error) { panic("it started") },
+		}})
+		require.NoError(t, err)
+		_, err = p.Load(t.Context(), engine.PackageSpec{Name: "notes"})
+		require.ErrorContains(t, err, "--native runs it as a process, ")
+		_, err = p.Package(t.Context(), program.Package{Name: "notes", Source: "notes"})
+		require.ErrorContains(t, err, "--native runs it as a process, ")
 		require.NoError(t, p.Close(context.Background()))
 	}
 }

@@ -113,7 +113,7 @@ type PolicyOptions struct {
 // policyProgram makes a policy pack of a program.
 func (p *Plugins) policyProgram(ctx context.Context, root *projectroot.Root, declared *program.PolicyPack, path string) (pack analysis.Pack, err error) {
 	const what = "it is a program of Pulumi's SDK"
-	if err := errors.Join(p.admission.refuseNative(what), p.refuseUnsandboxed(what)); err != nil {
+	if err := p.permitNative(what); err != nil {
 		return pack, err
 	}
 	if p.options.OpenPolicy == nil {

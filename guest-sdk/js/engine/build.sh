@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the engine of providers in JavaScript, engine.wasm in the given directory, from the source of QuickJS-ng. It needs Python's pip, network,
-# and Go, and a minute. The versions decide every byte of the result, whose digest is in engine.sha256.
+# and Go, and a minute. The versions decide every byte of the result, whose digest is in ../engine.sha256.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "$1" && cd "$1" && pwd)
@@ -18,5 +18,5 @@ python3 -m ziglang build-obj -target wasm32-wasi -O ReleaseSmall -fstrip hash.zi
 python3 -m ziglang cc -target wasm32-wasi -mexec-model=reactor -O2 -DNDEBUG -D_GNU_SOURCE -D_WASI_EMULATED_SIGNAL \
 	-D_WASI_EMULATED_PROCESS_CLOCKS -Dgettimeofday=husk_gettimeofday -Dclock_gettime=husk_clock_gettime -I. engine.c quickjs.c libregexp.c libunicode.c dtoa.c hash.o \
 	-o "$work/engine.wasm" -Wl,-z,stack-size=2097152 -s -lwasi-emulated-signal -lwasi-emulated-process-clocks
-(cd "$work" && sha256sum -c --quiet "$here/engine.sha256") || echo "the engine is not that of engine.sha256: $(sha256sum <"$work/engine.wasm")" >&2
+(cd "$work" && sha256sum -c --quiet "$here/../engine.sha256") || echo "the engine is not that of engine.sha256: $(sha256sum <"$work/engine.wasm")" >&2
 cp "$work/engine.wasm" "$out/engine.wasm"

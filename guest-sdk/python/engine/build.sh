@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the engine of providers in Python, engine.wasm in the given directory, from the source of CPython. It needs Python 3.13, pip, make, Go, and
 # network, and five minutes. CPYTHON names the source if it is here; PYTHON names Python 3.13. The versions decide every byte of the result,
-# whose digest is in engine.sha256.
+# whose digest is in ../husk_provider/engine.sha256.
 set -eu
 version=3.13.5
 here=$(cd "$(dirname "$0")" && pwd)
@@ -43,5 +43,5 @@ cp "$here/engine.c" "$here/../../js/engine/layout.h" "$work/contract.h" .
 # The engine's functions come first: those of the same name in the C library are left out then.
 "$work/bin/cc" -mexec-model=reactor engine.o libpython3.13.a Modules/_decimal/libmpdec/libmpdec.a Modules/_hacl/libHacl_Hash_SHA2.a \
 	Modules/expat/libexpat.a -lm -lwasi-emulated-signal -lwasi-emulated-getpid -Wl,-z,stack-size=4194304 -s -o "$work/engine.wasm"
-(cd "$work" && sha256sum -c --quiet "$here/engine.sha256") || echo "the engine is not that of engine.sha256: $(sha256sum <"$work/engine.wasm")" >&2
+(cd "$work" && sha256sum -c --quiet "$here/../husk_provider/engine.sha256") || echo "the engine is not that of engine.sha256: $(sha256sum <"$work/engine.wasm")" >&2
 cp "$work/engine.wasm" "$out/engine.wasm"

@@ -1,6 +1,6 @@
-"""Tells husk what a provider consists of: python -m husk_provider._files DIR prints JSON with the engine and the files of the module.
+"""Tells husk what a provider consists of: python -I -S _files.py DIR prints JSON with the files of the module.
 
-It reads files only: nothing of the project or of its packages is imported.
+It reads files only: nothing of the project or of its packages is imported, and no .pth file runs.
 """
 
 import importlib.metadata
@@ -11,6 +11,7 @@ import re
 import sys
 
 NATIVE = (".so", ".pyd", ".dylib", ".dll")
+SDK = pathlib.Path(__file__).parent
 # Directories that have no source of the provider. Those that begin with a dot, and virtual environments, are left out, too.
 LEFT_OUT = {"__pycache__", "build", "dist", "node_modules", "test", "tests", "venv"}
 # Packages that a dependency may name, and a module has no use for.
@@ -83,14 +84,10 @@ def entry(about, files):
 
 
 def installed(name, why):
-    try:
-        return importlib.metadata.distribution(name)
-    except importlib.metadata.PackageNotFoundError:
-        raise Refused(f"{why} {name}, which is not in the virtual environment {sys.prefix}: run {pip('install', '.')} there") from None
-
-
-def pip(*args):
-    return "\"" + " ".join([os.path.join(os.path.dirname(sys.executable), "pip"), *args]) + "\""
+    for package in importlib.metadata.distributions(name=name, path=[str(SDK.parent)]):
+        return package
+    pip = os.path.join(os.path.dirname(sys.executable), "pip")
+    raise Refused(f"{why} {name}, which is not in {SDK.parent}: run \"{pip} install .\" in the directory of pyproject.toml")
 
 
 def packages(requirements):
@@ -135,14 +132,13 @@ def main(directory):
     if not isinstance(required, list) or "dependencies" in table(about, "project").get("dynamic", []):
         raise Refused("pyproject.toml: project.dependencies is a list of requirements, and not dynamic")
     files = packages([str(r) for r in required])
-    sdk = pathlib.Path(__file__).parent
-    for path in sorted(sdk.glob("*.py")):
+    for path in sorted(SDK.glob("*.py")):
         files["husk_provider/" + path.name] = str(path)
     clash = sorted(own.keys() & files.keys())
     if clash:
         raise Refused(f"its file {clash[0]} has the name of one in a package: rename it")
     files.update(own)
-    return {"engine": str(sdk / "engine.wasm"), "main": entry(about, own), "files": sorted(files.items())}
+    return {"main": entry(about, own), "files": sorted(files.items())}
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ package jsbuild
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/husk-dev/husk/internal/base/confined"
 	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/processgroup"
 )
@@ -36,36 +39,30 @@ var modules = []string{
 	"v8", "vm", "worker_threads", "zlib",
 }
 
-// Build builds the provider in dir and returns the module's bytes.
-func Build(ctx context.Context, dir string) ([]byte, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
-	wasm, err := build(ctx, dir)
+// Build builds the provider in dir and returns the module's bytes. Packages and tools are those in node_modules of dir, or of a directory
+// above it, up to root. Both paths are absolute.
+func Build(ctx context.Context, dir, root string) ([]byte, error) {
+	wasm, err := build(ctx, dir, root)
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("cannot build the provider in %s: %w", dir, err)
 	}
 	return wasm, err
 }
 
-func build(ctx context.Context, dir string) ([]byte, error) {
+func build(ctx context.Context, dir, root string) ([]byte, error) {
 	entry, err := entryOf(dir)
 	if err != nil {
 		return nil, err
 	}
-	library := find(dir, sdk)
+	library := find(dir, root, sdk)
 	if library == "" {
-		return nil, fmt.Errorf("it has no package %s in node_modules: run \"npm install\" there, or \"npm install %s\" if package.json does not list it", sdk, sdk)
+		return nil, fmt.Errorf("it has no package %s in node_modules: run \"npm install\" there, or \"npm install %s\" if package.json does not list it%s", sdk, sdk, UpTo(root))
 	}
-	engine, err := os.ReadFile(filepath.Join(library, "engine.wasm"))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s has no engine.wasm: it is a checkout, where %s makes it", library, filepath.Join(library, "engine", "build.sh"))
-	}
+	engine, err := Engine(library, filepath.Join(library, "engine", "build.sh"))
 	if err != nil {
 		return nil, err
 	}
-	main, err := bundle(ctx, dir, entry)
+	main, err := bundle(ctx, dir, root, entry)
 	if err != nil {
 		return nil, err
 	}
@@ -101,24 +98,49 @@ func entryOf(dir string) (string, error) {
 	return "", fmt.Errorf("its package.json has no \"main\", and there is none of the files %s", strings.Join(entries, ", "))
 }
 
-// find returns the place of a name in node_modules, as Node.js looks for packages, or "".
-func find(dir, name string) string {
-	return Find(dir, filepath.Join("node_modules", filepath.FromSlash(name)))
+// Engine returns the engine of a package with the SDK, whose digest the package names. script makes it in a checkout.
+func Engine(library, script string) ([]byte, error) {
+	path := filepath.Join(library, "engine.wasm")
+	engine, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("there is no %s: the package is of a checkout, where %s makes it", path, script)
+	}
+	if err != nil {
+		return nil, err
+	}
+	want, err := os.ReadFile(filepath.Join(library, "engine.sha256"))
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(engine); !bytes.HasPrefix(want, hex.AppendEncode(nil, sum[:])) {
+		return nil, fmt.Errorf("%s is not the engine that engine.sha256 beside it names: install the package anew", path)
+	}
+	return engine, nil
 }
 
-// Find returns the place of a file in a directory or in the first one above it that has it, or "".
-func Find(dir, name string) string {
+// find returns the place of a name in node_modules, as Node.js looks for packages, or "".
+func find(dir, root, name string) string {
+	return Find(dir, root, filepath.Join("node_modules", filepath.FromSlash(name)))
+}
+
+// Find returns the place of a file in a directory or in the first one above it, up to root, that has it, or "".
+func Find(dir, root, name string) string {
 	for {
 		path := filepath.Join(dir, name)
 		if _, err := os.Stat(path); err == nil {
 			return path
 		}
 		above := filepath.Dir(dir)
-		if above == dir {
+		if len(dir) <= len(root) || above == dir {
 			return ""
 		}
 		dir = above
 	}
+}
+
+// UpTo says in an error where [Find] has looked.
+func UpTo(root string) string {
+	return "; husk looks up to " + root + ", the directory of the project, or else the one that it runs in"
 }
 
 // scripts returns the files of the SDK.
@@ -145,20 +167,30 @@ func scripts(library string) ([]File, error) {
 
 // bundle returns the entry with all that it imports, but for the SDK. Without esbuild, it is the file itself, whose only import is
 // the SDK then.
-func bundle(ctx context.Context, dir, entry string) ([]byte, error) {
+func bundle(ctx context.Context, dir, root, entry string) ([]byte, error) {
 	program := "esbuild"
 	if runtime.GOOS == "windows" {
 		program += ".cmd"
 	}
-	esbuild := find(dir, ".bin/"+program)
+	esbuild := find(dir, root, ".bin/"+program)
 	if esbuild == "" {
 		if slices.Contains([]string{".js", ".mjs"}, filepath.Ext(entry)) {
 			return os.ReadFile(filepath.Join(dir, entry))
 		}
-		return nil, fmt.Errorf("%s has to be translated to JavaScript, and there is no esbuild in node_modules: run \"npm install\" there, or \"npm install --save-dev esbuild\"", entry)
+		return nil, fmt.Errorf("%s has to be translated to JavaScript, and there is no esbuild in node_modules: run \"npm install\" there, or \"npm install --save-dev esbuild\"%s", entry, UpTo(root))
+	}
+	work, err := os.MkdirTemp("", "husk-esbuild-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	made, meta := filepath.Join(work, "main.js"), filepath.Join(work, "meta.json")
+	settings := "--tsconfig-raw={}"
+	if file := Find(dir, root, "tsconfig.json"); file != "" {
+		settings = "--tsconfig=" + file
 	}
 	args := []string{
-		entry, "--bundle", "--format=esm", "--platform=browser", "--target=es2023", "--charset=utf8", "--legal-comments=none", "--log-level=warning", "--color=false",
+		entry, settings, "--outfile=" + made, "--metafile=" + meta, "--bundle", "--format=esm", "--platform=browser", "--target=es2023", "--charset=utf8", "--legal-comments=none", "--log-level=warning", "--color=false",
 		"--external:" + sdk, "--external:node:*",
 	}
 	for _, name := range modules {
@@ -166,7 +198,7 @@ func bundle(ctx context.Context, dir, entry string) ([]byte, error) {
 	}
 	cmd := exec.CommandContext(ctx, esbuild, args...)
 	cmd.Dir, cmd.Env = dir, named.Environment()
-	text, err := processgroup.Output(ctx, cmd)
+	_, err = processgroup.Output(ctx, cmd)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -176,5 +208,35 @@ func bundle(ctx context.Context, dir, entry string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("running %s: %w", esbuild, err)
 	}
-	return text, nil
+	if err := nothingAbove(meta, dir, root); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(made)
+}
+
+// nothingAbove returns an error if a bundle, which a file of esbuild describes, has packages of a directory above root: esbuild looks there, too.
+func nothingAbove(meta, dir, root string) error {
+	text, err := os.ReadFile(meta)
+	if err != nil {
+		return err
+	}
+	var bundle struct{ Inputs map[string]struct{} }
+	if err := json.Unmarshal(text, &bundle); err != nil {
+		return err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // as esbuild does with all files
+		return err
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return err
+	}
+	const separator = string(filepath.Separator)
+	for path := range bundle.Inputs {
+		path = filepath.Join(dir, filepath.FromSlash(path))
+		at, _, found := strings.Cut(path, separator+"node_modules"+separator)
+		if found && confined.IsBelow(at+separator, root) {
+			return fmt.Errorf("the package of %s is in a directory above: install it in the provider's%s", path, UpTo(root))
+		}
+	}
+	return nil
 }

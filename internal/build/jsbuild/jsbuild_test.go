@@ -1,9 +1,12 @@
 package jsbuild
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,8 +63,9 @@ func TestWhatIsMissing(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
+	root := above
 	fails := func(want string) {
-		_, err := Build(t.Context(), dir)
+		_, err := Build(t.Context(), dir, root)
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, "cannot build the provider in "+dir)
 	}
@@ -72,10 +76,40 @@ func TestWhatIsMissing(t *testing.T) {
 	write("provider/index.ts", "export default 1;")
 	fails(`run "npm install" there, or "npm install @husk/provider"`)
 	write("node_modules/@husk/provider/index.js", "// as it is installed for all packages of a workspace")
-	fails("has no engine.wasm: it is a checkout, where ")
+	fails("engine.wasm: the package is of a checkout, where ")
 	write("node_modules/@husk/provider/engine.wasm", string(engineOf(mark)))
+	write("node_modules/@husk/provider/engine.sha256", strings.Repeat("0", 64)+"  engine.wasm\n")
+	fails("engine.wasm is not the engine that engine.sha256 beside it names: install the package anew")
+	sum := sha256.Sum256(engineOf(mark))
+	write("node_modules/@husk/provider/engine.sha256", hex.EncodeToString(sum[:])+"  engine.wasm\n")
 	fails("index.ts has to be translated to JavaScript, and there is no esbuild in node_modules")
 	write("node_modules/.bin/esbuild", "#!/bin/sh\necho 'index.ts:1:8: ERROR: No matching export' >&2\nexit 1\n")
 	require.NoError(t, os.Chmod(filepath.Join(above, "node_modules", ".bin", "esbuild"), 0o755))
 	fails("esbuild does not bundle index.ts:\nindex.ts:1:8: ERROR: No matching export")
+
+	// What is above the root is not looked at, and esbuild's own look is checked.
+	root = dir
+	fails(`run "npm install" there, or "npm install @husk/provider" if package.json does not list it; husk looks up to ` + root)
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "node_modules", "@husk"), os.DirFS(filepath.Join(above, "node_modules", "@husk"))))
+	fails("there is no esbuild in node_modules")
+	bundler := filepath.Join(dir, "node_modules", ".bin", "esbuild")
+	bundles := func(input string) {
+		write("provider/node_modules/.bin/esbuild", `#!/bin/sh
+for a; do case $a in
+--metafile=*) echo '{"inputs": {"index.ts": {}, "`+input+`": {}}}' >"${a#*=}" ;;
+--outfile=*) echo bundled >"${a#*=}" ;;
+--tsconfig=*) exit 1 ;;
+esac; done
+`)
+		require.NoError(t, os.Chmod(bundler, 0o755))
+	}
+	write("tsconfig.json", `{"compilerOptions": {"paths": {"*": ["/elsewhere/*"]}}}`)
+	bundles("../node_modules/words/index.js")
+	fails(filepath.Join(above, "node_modules", "words", "index.js") + " is in a directory above: install it in the provider's; husk looks up to " + root)
+	for _, input := range []string{"node_modules/words/index.js", "../linked/node_modules/words/index.js", "../shared.ts"} {
+		bundles(input)
+		wasm, err := Build(t.Context(), dir, root)
+		require.NoError(t, err)
+		require.Contains(t, string(wasm), "main\x00bundled")
+	}
 }

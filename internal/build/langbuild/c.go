@@ -2,7 +2,6 @@ package langbuild
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,11 +17,8 @@ func hasC(dir string) bool { return has(dir, "*.c") }
 var flagsC = []string{"cc", "-target", "wasm32-wasi", "-mexec-model=reactor", "-std=c23", "-Os", "-Wall", "-Wl,-z,stack-size=1048576", "-o"}
 
 // buildC compiles the C files of a directory.
-func buildC(ctx context.Context, dir string, sdk fs.FS) ([]byte, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
+func buildC(ctx context.Context, s Source) ([]byte, error) {
+	dir := s.Dir
 	work, err := os.MkdirTemp("", "husk-c-*")
 	if err != nil {
 		return nil, err
@@ -42,7 +38,7 @@ func buildC(ctx context.Context, dir string, sdk fs.FS) ([]byte, error) {
 		command = append(command, filepath.Base(name))
 	}
 	if !has(dir, "husk.c") {
-		if err := os.CopyFS(work, sdk); err != nil {
+		if err := os.CopyFS(work, s.SDK); err != nil {
 			return nil, err
 		}
 		command = append(command, "-I", work, filepath.Join(work, "husk.c"))

@@ -23,7 +23,15 @@ type Language struct {
 	Name string
 	// is reports whether a directory, which has no Go source, is one of the language.
 	is    func(dir string) bool
-	build func(ctx context.Context, dir string, sdk fs.FS) ([]byte, error)
+	build func(ctx context.Context, s Source) ([]byte, error)
+}
+
+// Source is what a module is built from.
+type Source struct {
+	// Dir has the source. What is not there may be in a directory above it, up to Root: packages, and tools of the source's own.
+	Dir, Root string
+	// SDK has the files of the SDK for directories without.
+	SDK fs.FS
 }
 
 // languages are all of them. The first that a directory is of counts.
@@ -40,8 +48,8 @@ const pulumiManifest = "PulumiPlugin.yaml"
 func hasPackage(dir string) bool { return has(dir, jsbuild.Manifest) && !has(dir, pulumiManifest) }
 
 // buildPackage builds a package of npm, which has its SDK and its tools.
-func buildPackage(ctx context.Context, dir string, _ fs.FS) ([]byte, error) {
-	return jsbuild.Build(ctx, dir)
+func buildPackage(ctx context.Context, s Source) ([]byte, error) {
+	return jsbuild.Build(ctx, s.Dir, s.Root)
 }
 
 // Of returns the language of the source in a directory, nil for Go, or for none.
@@ -72,9 +80,15 @@ func Refused(dir string) error {
 	return nil
 }
 
-// Build builds the module. sdk has the files of the SDK for directories without.
-func (l *Language) Build(ctx context.Context, dir string, sdk fs.FS) ([]byte, error) {
-	return l.build(ctx, dir, sdk)
+// Build builds the module.
+func (l *Language) Build(ctx context.Context, s Source) (wasm []byte, err error) {
+	if s.Dir, err = filepath.Abs(s.Dir); err != nil {
+		return nil, err
+	}
+	if s.Root, err = filepath.Abs(s.Root); err != nil {
+		return nil, err
+	}
+	return l.build(ctx, s)
 }
 
 // MissingError reports that the machine lacks what builds a language.

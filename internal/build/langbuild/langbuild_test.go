@@ -1,10 +1,13 @@
 package langbuild_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,13 +33,50 @@ func TestWhatCargoLacks(t *testing.T) {
 		t.Setenv("HUSK_NEW_CONFIG_PASSPHRASE", "hunter2")
 		require.NoError(t, os.WriteFile(filepath.Join(bin, "cargo"), []byte("#!/bin/sh\necho '"+said+"'$HUSK_NEW_CONFIG_PASSPHRASE >&2\nexit 101\n"), 0o755))
 		t.Setenv("PATH", bin)
-		_, err := langbuild.Of(dir).Build(t.Context(), dir, nil)
+		_, err := langbuild.Of(dir).Build(t.Context(), langbuild.Source{Dir: dir, Root: dir})
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "hunter2", "what builds runs code of the source")
 	}
 	t.Setenv("PATH", t.TempDir())
-	_, err := langbuild.Of(dir).Build(t.Context(), dir, nil)
+	_, err := langbuild.Of(dir).Build(t.Context(), langbuild.Source{Dir: dir, Root: dir})
 	require.ErrorContains(t, err, "there is no cargo command to build it with: install Rust from https://rustup.rs")
+}
+
+// Cargo is not started where it would take settings, a toolchain, or a workspace of a directory above the project's.
+func TestWhatIsAboveACrate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the command of the test is a shell script")
+	}
+	above, bin, home := t.TempDir(), t.TempDir(), t.TempDir()
+	dir := filepath.Join(above, "project", "crate")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Cargo.toml"), nil, 0o644))
+	workspace := func(dir string) {
+		script := "#!/bin/sh\nif [ $1 = build ]; then echo cargo builds >&2; exit 1; fi\necho " + filepath.Join(dir, "Cargo.toml") + "\n"
+		require.NoError(t, os.WriteFile(filepath.Join(bin, "cargo"), []byte(script), 0o755))
+	}
+	t.Setenv("PATH", bin)
+	t.Setenv("HOME", home)
+	t.Setenv("CARGO_HOME", "")
+	build := func(root string) error {
+		_, err := langbuild.Of(dir).Build(t.Context(), langbuild.Source{Dir: dir, Root: root})
+		return err
+	}
+	project := filepath.Join(above, "project")
+	workspace(project)
+	require.ErrorContains(t, build(project), "cargo builds")
+	require.ErrorContains(t, build(dir), "cargo would take "+filepath.Join(project, "Cargo.toml")+", which is above "+dir)
+	require.NoError(t, os.Mkdir(filepath.Join(above, ".cargo"), 0o755))
+	for _, name := range []string{"rust-toolchain", "rust-toolchain.toml", ".cargo/config", ".cargo/config.toml"} {
+		path := filepath.Join(above, filepath.FromSlash(name))
+		require.NoError(t, os.WriteFile(path, nil, 0o644))
+		require.ErrorContains(t, build(project), "cargo would take "+path)
+		require.ErrorContains(t, build(above), "cargo builds")
+		require.NoError(t, os.Remove(path))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(above, ".cargo", "config.toml"), nil, 0o644))
+	t.Setenv("HOME", above)
+	require.ErrorContains(t, build(project), "cargo builds", "these are the settings of the user")
 }
 
 // Source of which no module can be built is refused with what the author can do, and no tool is run for it.
@@ -84,7 +124,7 @@ func TestTheSourceIsNotTakenForZig(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "ziglang.py"), []byte("open('ran', 'w')\n"), 0o644))
 	t.Setenv("PATH", bin)
 	t.Chdir(dir)
-	_, err = langbuild.Of(dir).Build(t.Context(), dir, nil)
+	_, err = langbuild.Of(dir).Build(t.Context(), langbuild.Source{Dir: dir, Root: dir})
 	require.Error(t, err)
 	require.NoFileExists(t, filepath.Join(dir, "ran"))
 
@@ -94,7 +134,7 @@ func TestTheSourceIsNotTakenForZig(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(packages, "__init__.py"), nil, 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(packages, "zig"), []byte("#!/bin/sh\necho \"zig in $PWD\" >&2\nexit 1\n"), 0o755))
 	t.Setenv("PYTHONPATH", filepath.Dir(packages))
-	_, err = langbuild.Of(dir).Build(t.Context(), dir, nil)
+	_, err = langbuild.Of(dir).Build(t.Context(), langbuild.Source{Dir: dir, Root: dir})
 	require.ErrorContains(t, err, "zig in "+dir)
 	require.NoFileExists(t, filepath.Join(dir, "ran"))
 }
@@ -111,20 +151,28 @@ func TestPython(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	build := func() ([]byte, error) { return langbuild.Of(dir).Build(t.Context(), dir, nil) }
+	build := func() ([]byte, error) {
+		return langbuild.Of(dir).Build(t.Context(), langbuild.Source{Dir: dir, Root: dir})
+	}
 	fails := func(want string) {
 		_, err := build()
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, dir)
 	}
-	const ran = "open('ran', 'w')\n"
+	ran := "open(" + strconv.Quote(filepath.Join(dir, "ran")) + ", 'w')\n"
 	write("outside.txt", "of the machine")
 	write("pyproject.toml", "[project]\nname = 'my-notes'\ndependencies = ['Some.Package[More_Words]>=1 ; python_version > \"3\"', 'nowhere; os_name == \"nt\"', 'husk-provider']\n")
 	write("json.py", ran)
 	fails("there is no virtual environment .venv to build it with: run python3 -m venv .venv there")
 
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "inner"), 0o755))
+	write("inner/pyproject.toml", "")
 	out, err := exec.Command(python, "-m", "venv", "--without-pip", filepath.Join(dir, ".venv")).CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	inner := filepath.Join(dir, "inner")
+	_, err = langbuild.Of(inner).Build(t.Context(), langbuild.Source{Dir: inner, Root: inner})
+	require.ErrorContains(t, err, "there is no virtual environment .venv to build it with: ")
+	require.ErrorContains(t, err, "husk looks up to "+inner)
 	fails("there is no package husk-provider in its virtual environment to build it with: run " + filepath.Join(dir, ".venv", "bin", "pip") + " install .")
 	places, err := filepath.Glob(filepath.Join(dir, ".venv", "lib", "python3*", "site-packages"))
 	require.NoError(t, err)
@@ -146,6 +194,7 @@ func TestPython(t *testing.T) {
 		write(packages+"/"+name+"-1.dist-info/METADATA", "Name: "+name+"\nVersion: 1\n"+requires)
 		write(packages+"/"+name+"-1.dist-info/RECORD", record)
 	}
+	write(packages+"/startup.pth", "import os; "+ran)
 	install("some_package", "Requires-Dist: other; extra == 'more-words'\nRequires-Dist: absent; extra == 'less'\n", "some_package/__init__.py", "some_package/data.txt")
 	fails("some-package requires other")
 	install("other", "", "other.py", "other.so")
@@ -159,13 +208,21 @@ func TestPython(t *testing.T) {
 	require.NoError(t, exec.Command("mkfifo", filepath.Join(dir, "src", "pipe.py")).Run())
 	write("src/my_notes/tests/test_notes.py", ran)
 	fails("there is no " + filepath.Join(dir, packages, "husk_provider", "engine.wasm"))
+	engine := func(text string) {
+		sum := sha256.Sum256([]byte(text))
+		write(packages+"/husk_provider/engine.wasm", text)
+		write(packages+"/husk_provider/engine.sha256", hex.EncodeToString(sum[:])+"  engine.wasm\n")
+	}
 
 	// An engine is a module with the mark in its data, and a memory of two pages.
-	write(packages+"/husk_provider/engine.wasm", "text")
+	engine("text")
 	fails("linking the provider in ")
-	write(packages+"/husk_provider/engine.wasm", "\x00asm\x01\x00\x00\x00\x05\x03\x01\x00\x02\x0b\x1e\x01\x00\x41\x10\x0b\x18husk:files\n\x01\x02\x03\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00")
+	engine("\x00asm\x01\x00\x00\x00\x05\x03\x01\x00\x02\x0b\x1e\x01\x00\x41\x10\x0b\x18husk:files\n\x01\x02\x03\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 	wasm, err := build()
 	require.NoError(t, err)
+	write(packages+"/husk_provider/engine.sha256", strings.Repeat("0", 64)+"  engine.wasm\n")
+	fails("engine.wasm is not the engine that engine.sha256 beside it names: install the package anew")
+	engine("text")
 	for _, want := range []string{
 		"main\x00my_notes\x00", "husk_provider/__init__.py\x00SDK", "some_package/__init__.py\x00#", "some_package/data.txt\x00#", "other.py\x00#",
 		"some_package-1.dist-info/METADATA\x00Name: some_package", "my_notes/__init__.py\x00open", "my_notes/words.txt\x00words",

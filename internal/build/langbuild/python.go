@@ -3,13 +3,10 @@ package langbuild
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/husk-dev/husk/internal/build/jsbuild"
 )
@@ -19,39 +16,38 @@ const pyproject = "pyproject.toml"
 func hasPython(dir string) bool { return has(dir, pyproject) && !has(dir, pulumiManifest) }
 
 // buildPython links the files that the SDK in the project's virtual environment names with the engine that it has.
-func buildPython(ctx context.Context, dir string, _ fs.FS) ([]byte, error) {
-	dir, err := filepath.Abs(dir)
+func buildPython(ctx context.Context, s Source) ([]byte, error) {
+	dir := s.Dir
+	environment := jsbuild.Find(dir, s.Root, ".venv")
+	if environment == "" {
+		return nil, &MissingError{dir, "Python", "virtual environment .venv", "run python3 -m venv .venv there, and .venv/bin/pip install husk-provider and what pyproject.toml requires" + jsbuild.UpTo(s.Root)}
+	}
+	commands, packages := filepath.Join(environment, "bin"), filepath.Join(environment, "lib", "python3*", "site-packages")
+	if runtime.GOOS == "windows" {
+		commands, packages = filepath.Join(environment, "Scripts"), filepath.Join(environment, "Lib", "site-packages")
+	}
+	found, err := filepath.Glob(filepath.Join(packages, "husk_provider", "_files.py"))
 	if err != nil {
 		return nil, err
 	}
-	command := filepath.Join(".venv", "bin", "python")
-	if runtime.GOOS == "windows" {
-		command = filepath.Join(".venv", "Scripts", "python.exe")
+	if len(found) == 0 {
+		return nil, &MissingError{dir, "Python", "package husk-provider in its virtual environment", "run " + filepath.Join(commands, "pip") + " install ."}
 	}
-	python := jsbuild.Find(dir, command)
-	if python == "" {
-		return nil, &MissingError{dir, "Python", "virtual environment .venv", "run python3 -m venv .venv there, and .venv/bin/pip install husk-provider and what pyproject.toml requires"}
-	}
-	text, err := run(ctx, dir, python, "-I", "-B", "-m", "husk_provider._files", dir)
-	if err != nil && strings.Contains(err.Error(), "No module named 'husk_provider'") {
-		return nil, &MissingError{dir, "Python", "package husk-provider in its virtual environment", "run " + filepath.Join(filepath.Dir(python), "pip") + " install ."}
-	}
+	// Without -S, Python would run the .pth files of the packages.
+	text, err := run(ctx, dir, filepath.Join(commands, "python"), "-I", "-S", "-B", found[0], dir)
 	if err != nil {
 		return nil, err
 	}
 	var module struct {
-		Engine, Main string
-		Files        [][2]string
+		Main  string
+		Files [][2]string
 	}
 	if err := json.Unmarshal(text, &module); err != nil {
-		return nil, fmt.Errorf("cannot build the provider in %s: husk_provider._files of %s: %w", dir, python, err)
+		return nil, fmt.Errorf("cannot build the provider in %s: %s: %w", dir, found[0], err)
 	}
-	engine, err := os.ReadFile(module.Engine)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("cannot build the provider in %s: there is no %s: the package was built from a checkout, where guest-sdk/python/engine/build.sh makes it", dir, module.Engine)
-	}
+	engine, err := jsbuild.Engine(filepath.Dir(found[0]), "guest-sdk/python/engine/build.sh")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot build the provider in %s: %w", dir, err)
 	}
 	files := []jsbuild.File{{Name: "main", Text: []byte(module.Main)}}
 	for _, f := range module.Files {
@@ -63,7 +59,7 @@ func buildPython(ctx context.Context, dir string, _ fs.FS) ([]byte, error) {
 	}
 	wasm, err := jsbuild.Link(engine, files)
 	if err != nil {
-		return nil, fmt.Errorf("linking the provider in %s with %s: %w", dir, module.Engine, err)
+		return nil, fmt.Errorf("linking the provider in %s with %s: %w", dir, filepath.Dir(found[0]), err)
 	}
 	return wasm, nil
 }

@@ -3,12 +3,14 @@ package langbuild
 import (
 	"context"
 	"fmt"
-	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/husk-dev/husk/internal/base/confined"
 )
 
 func hasRust(dir string) bool { return has(dir, "Cargo.toml") }
@@ -23,17 +25,56 @@ var lacking = []struct{ said, tool, install string }{
 	{"specification for target", "target wasm32-wasip1 in its version", "install Rust 1.82 or later, and its target: rustup target add wasm32-wasip1"},
 }
 
-// buildRust builds the crate in a directory, which names its SDK itself.
-func buildRust(ctx context.Context, dir string, _ fs.FS) ([]byte, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
+// nothingAbove returns an error if a directory above root has one of the files, with which cargo would run other programs. What is in the home
+// directory of cargo is the user's.
+func nothingAbove(root string, names ...string) error {
+	own := os.Getenv("CARGO_HOME")
+	if home, err := os.UserHomeDir(); own == "" && err == nil {
+		own = filepath.Join(home, ".cargo")
 	}
+	for at := filepath.Dir(root); ; at = filepath.Dir(at) {
+		for _, name := range names {
+			path := filepath.Join(at, name)
+			if _, err := os.Stat(path); err == nil && filepath.Dir(path) != own {
+				return aboveError(path, root, at)
+			}
+		}
+		if at == filepath.Dir(at) {
+			return nil
+		}
+	}
+}
+
+func aboveError(path, root, in string) error {
+	return fmt.Errorf("cargo would take %s, which is above %s, the directory of the project, or else the one that husk runs in: run husk provider build in %s", path, root, in)
+}
+
+// buildRust builds the crate in a directory, which names its SDK itself.
+func buildRust(ctx context.Context, s Source) ([]byte, error) {
+	dir := s.Dir
 	cargo, err := exec.LookPath("cargo")
 	if err != nil {
 		return nil, &MissingError{dir, "Rust", "cargo command", "install Rust from https://rustup.rs, and its target: rustup target add wasm32-wasip1"}
 	}
-	out, err := run(ctx, dir, cargo, "build", "--release", "--target", "wasm32-wasip1", "--message-format", "json-render-diagnostics")
+	root, err := filepath.EvalSymlinks(s.Root) // as cargo sees it
+	if err == nil {
+		err = nothingAbove(root, "rust-toolchain", "rust-toolchain.toml", filepath.Join(".cargo", "config"), filepath.Join(".cargo", "config.toml"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	workspace, err := run(ctx, dir, cargo, "locate-project", "--workspace", "--message-format", "plain")
+	above := filepath.Dir(strings.TrimSpace(string(workspace)))
+	if real, realErr := filepath.EvalSymlinks(above); realErr == nil {
+		above = real
+	}
+	if err == nil && confined.IsBelow(above, root) {
+		return nil, aboveError(filepath.Join(above, "Cargo.toml"), root, above+", or add an empty [workspace] to the Cargo.toml of the provider")
+	}
+	var out []byte
+	if err == nil {
+		out, err = run(ctx, dir, cargo, "build", "--release", "--target", "wasm32-wasip1", "--message-format", "json-render-diagnostics")
+	}
 	if err != nil {
 		for _, m := range lacking {
 			if strings.Contains(err.Error(), m.said) {

@@ -15,7 +15,7 @@ type Source struct {
 	Project string
 	// Files are the files of the project, and of the directory that it is in. Those of its own tools run as programs.
 	Files map[string]string
-	// Runs are the arguments of a command that runs the code in a project that is trusted.
+	// Runs are the arguments of a command that runs the code in a project that is trusted, nil if none does.
 	Runs []string
 }
 
@@ -32,6 +32,12 @@ const own = "#!/bin/sh\n: >\"$STRANGER_RAN\"\nexit 1\n"
 // sdkOfNode is what programs for Node.js need to be started.
 const sdkOfNode = "node_modules/@pulumi/pulumi/package.json"
 
+// sdkOfPython is what a virtual environment has with the SDK for providers, and ofNothing is the digest of an empty engine.
+const (
+	sdkOfPython = "lib/python3.13/site-packages/husk_provider/_files.py"
+	ofNothing   = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+)
+
 // Keys of a project file that name the directory src.
 const (
 	provider   = "plugins: {providers: [{name: x, path: src}]}" + uses
@@ -44,15 +50,19 @@ var Sources = []Source{
 	{"a provider in Rust", provider, map[string]string{"src/Cargo.toml": "", "src/build.rs": ""}, []string{"preview"}},
 	{"a provider in C", provider, map[string]string{"src/main.c": ""}, []string{"preview"}},
 	{"a provider in TypeScript", provider, map[string]string{
-		"src/package.json": "{}", "src/index.ts": "", "src/node_modules/@husk/provider/engine.wasm": "", "src/node_modules/.bin/esbuild": own,
+		"src/package.json": "{}", "src/index.ts": "", "src/node_modules/.bin/esbuild": own,
+		"src/node_modules/@husk/provider/engine.wasm": "", "src/node_modules/@husk/provider/engine.sha256": ofNothing,
 	}, []string{"preview"}},
 	{"a provider in TypeScript with packages above the project", provider, map[string]string{
-		"src/package.json": "{}", "src/index.ts": "", "../node_modules/@husk/provider/engine.wasm": "", "../node_modules/.bin/esbuild": own,
+		"src/package.json": "{}", "src/index.ts": "", "../node_modules/.bin/esbuild": own,
+		"../node_modules/@husk/provider/engine.wasm": "", "../node_modules/@husk/provider/engine.sha256": ofNothing,
+	}, nil},
+	{"a provider in Python", provider, map[string]string{
+		"src/pyproject.toml": "", "src/provider.py": "", "src/.venv/bin/python": own, "src/.venv/" + sdkOfPython: "",
 	}, []string{"preview"}},
-	{"a provider in Python", provider, map[string]string{"src/pyproject.toml": "", "src/provider.py": "", "src/.venv/bin/python": own}, []string{"preview"}},
 	{"a provider in Python with packages above the project", provider, map[string]string{
-		"src/pyproject.toml": "", "src/provider.py": "", "../.venv/bin/python": own,
-	}, []string{"preview"}},
+		"src/pyproject.toml": "", "src/provider.py": "", "../.venv/bin/python": own, "../.venv/" + sdkOfPython: "",
+	}, nil},
 	{"a policy pack in Rust", policies, map[string]string{"src/Cargo.toml": "", "src/build.rs": ""}, []string{"preview"}},
 	{"components in Node.js", components, map[string]string{
 		"src/PulumiPlugin.yaml": "runtime: nodejs\n", "src/index.js": "", "src/" + sdkOfNode: "{}",

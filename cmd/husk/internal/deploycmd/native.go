@@ -3,9 +3,11 @@ package deploycmd
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/internal/build/nativeprovider"
+	"github.com/husk-dev/husk/internal/build/nativewire"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
@@ -19,14 +21,16 @@ func (a commands) devNative(ctx context.Context, dir string, f *deployFlags) (er
 	runner := &nativeprovider.Runner{Dir: dir, Output: a.Errs}
 	defer func() { err = errors.Join(err, runner.Close()) }()
 	return a.watchFiles(a.watching(ctx, []string{dir}), func(<-chan struct{}) error {
-		process, started, err := runner.Run(ctx)
-		if err != nil {
-			return err
-		}
-		if started {
-			a.Say(nativeWarning, process.PID)
-		}
-		f.native = &plugins.Native{Dir: dir, Client: process.Client}
+		f.native = &plugins.Native{Dir: dir, Start: sync.OnceValues(func() (*nativewire.Client, error) {
+			process, started, err := runner.Run(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if started {
+				a.Say(nativeWarning, process.PID)
+			}
+			return process.Client, nil
+		})}
 		return a.deploy(ctx, devPreview(f), f)
 	})
 }

@@ -252,7 +252,7 @@ func built(dir string) action {
 	return func(t *testing.T, r *reader, block string) {
 		language := langbuild.Of(filepath.Join(r.dir, dir))
 		require.NotNil(t, language)
-		_, err := language.Build(t.Context(), filepath.Join(r.dir, dir), guestsdk.In(language.Name))
+		_, err := language.Build(t.Context(), langbuild.Source{Dir: filepath.Join(r.dir, dir), Root: r.dir, SDK: guestsdk.In(language.Name)})
 		if missing, ok := errors.AsType[*langbuild.MissingError](err); ok {
 			t.Skip(missing)
 		}

@@ -192,6 +192,11 @@ func TestNothingOfAStrangerRuns(t *testing.T) {
 				said, _, _ := execute(t, dir, whole, append(args, "--untrusted-project", "--stack", "stranger/dev")...)
 				require.NoFileExists(t, ran, "husk %v: %s", args, said)
 			})
+			if source.Runs == nil {
+				said, _, _ := execute(t, dir, whole, "preview")
+				require.NoFileExists(t, ran, said)
+				return
+			}
 			said, _, _ := execute(t, dir, whole, source.Runs...)
 			require.FileExists(t, ran, said)
 		})

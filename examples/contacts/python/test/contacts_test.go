@@ -42,7 +42,7 @@ func environment(t testing.TB, dir string) {
 func built(t testing.TB, dir string) []byte {
 	language := langbuild.Of(dir)
 	require.NotNil(t, language)
-	wasm, err := language.Build(t.Context(), dir, nil)
+	wasm, err := language.Build(t.Context(), langbuild.Source{Dir: dir, Root: dir})
 	require.NoError(t, err)
 	return wasm
 }

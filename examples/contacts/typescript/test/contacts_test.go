@@ -29,7 +29,9 @@ func built(t testing.TB) []byte {
 		contactstest.Run(t, sdk, filepath.Join(sdk, "engine", "build.sh"), ".")
 	}
 	contactstest.Run(t, "..", "npm", "install", "--no-audit", "--no-fund")
-	wasm, err := jsbuild.Build(t.Context(), "..")
+	dir, err := filepath.Abs("..")
+	require.NoError(t, err)
+	wasm, err := jsbuild.Build(t.Context(), dir, dir)
 	require.NoError(t, err)
 	return wasm
 }
