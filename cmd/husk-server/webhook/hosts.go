@@ -293,7 +293,7 @@ func (h *Hook) call(ctx context.Context, method, path string, in any) (io.ReadCl
 	return resp.Body, nil
 }
 
-// client sends a host's own token nowhere else: Go keeps only Authorization from other hosts.
+// client sends a host's own token nowhere else: Go keeps only Authorization from other hosts, and not from other ports and subdomains.
 var client = &http.Client{CheckRedirect: func(req *http.Request, via []*http.Request) error {
 	const most = 5
 	if len(via) > most || req.URL.Scheme != via[0].URL.Scheme {
@@ -301,6 +301,7 @@ var client = &http.Client{CheckRedirect: func(req *http.Request, via []*http.Req
 	}
 	if req.URL.Host != via[0].URL.Host {
 		req.Header.Del("PRIVATE-TOKEN")
+		req.Header.Del("Authorization")
 	}
 	return nil
 }}

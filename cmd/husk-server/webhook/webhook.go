@@ -271,6 +271,8 @@ func plain(text string) string {
 
 // fenced returns a text as a comment shows it, in which it cannot end its fence.
 func fenced(text string) string {
+	const longest = "````````````````" // hosts refuse long comments
+	text = strings.ReplaceAll(text, longest, strings.Repeat("'", len(longest)))
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"

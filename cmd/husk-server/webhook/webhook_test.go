@@ -58,6 +58,8 @@ type bench struct {
 	cut atomic.Pointer[string]
 	// down has each archive be answered with 503.
 	down atomic.Bool
+	// elsewhere is another server that has the archives, empty for none.
+	elsewhere string
 	// statuses are the statuses that commits have.
 	statuses sync.Map
 	// database is the file of the server's.
@@ -130,30 +132,36 @@ func (b *bench) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	case b.down.Load():
 		http.Error(w, "later", http.StatusServiceUnavailable)
+	case b.elsewhere != "":
+		http.Redirect(w, r, b.elsewhere, http.StatusFound)
 	default:
-		var content bytes.Buffer
-		z := gzip.NewWriter(&content)
-		archive := tar.NewWriter(z)
-		_ = archive.WriteHeader(&tar.Header{Name: "pax_global_header", Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": commit}})
-		_ = archive.WriteHeader(&tar.Header{Name: "acme-shop-0123456/", Typeflag: tar.TypeDir, Mode: 0o755})
-		for name, content := range b.files {
-			header := &tar.Header{Name: "acme-shop-0123456/" + name, Size: int64(len(content)), Mode: 0o644, Typeflag: tar.TypeReg}
-			if target, is := strings.CutPrefix(content, "->"); is {
-				header.Typeflag, header.Size, header.Linkname, content = tar.TypeSymlink, 0, target, ""
-			}
-			_ = archive.WriteHeader(header)
-			_, _ = io.WriteString(archive, content)
+		b.sendArchive(w)
+	}
+}
+
+func (b *bench) sendArchive(w http.ResponseWriter) {
+	var content bytes.Buffer
+	z := gzip.NewWriter(&content)
+	archive := tar.NewWriter(z)
+	_ = archive.WriteHeader(&tar.Header{Name: "pax_global_header", Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": commit}})
+	_ = archive.WriteHeader(&tar.Header{Name: "acme-shop-0123456/", Typeflag: tar.TypeDir, Mode: 0o755})
+	for name, content := range b.files {
+		header := &tar.Header{Name: "acme-shop-0123456/" + name, Size: int64(len(content)), Mode: 0o644, Typeflag: tar.TypeReg}
+		if target, is := strings.CutPrefix(content, "->"); is {
+			header.Typeflag, header.Size, header.Linkname, content = tar.TypeSymlink, 0, target, ""
 		}
-		_, _ = archive.Close(), z.Close()
-		cut := b.cut.Swap(nil)
-		if cut != nil {
-			content.Truncate(content.Len() / 2)
-		}
-		_, _ = w.Write(content.Bytes())
-		if cut != nil && *cut == brokenConnection {
-			_ = http.NewResponseController(w).Flush()
-			panic(http.ErrAbortHandler)
-		}
+		_ = archive.WriteHeader(header)
+		_, _ = io.WriteString(archive, content)
+	}
+	_, _ = archive.Close(), z.Close()
+	cut := b.cut.Swap(nil)
+	if cut != nil {
+		content.Truncate(content.Len() / 2)
+	}
+	_, _ = w.Write(content.Bytes())
+	if cut != nil && *cut == brokenConnection {
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
 	}
 }
 
@@ -374,6 +382,41 @@ func TestForks(t *testing.T) {
 		claim := b.take(map[string]string{"forks": "yes"})
 		require.Equal(t, []any{"preview", true, map[string]string{"forks": "yes"}}, []any{claim.Operation, claim.Withheld, claim.Labels})
 	})
+}
+
+// Another server that has the archives, be it only another port, gets no token.
+func TestArchivesElsewhere(t *testing.T) {
+	everywhere(t, func(t *testing.T, host string) {
+		b := open(t, host, "", server.Options{})
+		got := make(chan http.Header, 1)
+		elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			got <- r.Header
+			b.sendArchive(w)
+		}))
+		t.Cleanup(elsewhere.Close)
+		b.elsewhere = elsewhere.URL
+		b.send("pull_request", "one", b.changed("opened", "ann", false, false))
+		header := <-got
+		require.Empty(t, header.Get("Authorization"))
+		require.Empty(t, header.Get("PRIVATE-TOKEN"))
+		require.Equal(t, "preview", b.take(eu).Operation)
+	})
+}
+
+// Whatever a run of a stranger prints, the comment about it is one that hosts take.
+func TestOutputThatIsAllFence(t *testing.T) {
+	b := open(t, "github", ", forkLabels: {forks: yes}", server.Options{})
+	b.send("pull_request", "one", b.changed("opened", "eve", true, false))
+	b.told("pending")
+	var lines []string
+	for range 40 {
+		lines = append(lines, strings.Repeat("`", 1000))
+	}
+	b.end(b.take(map[string]string{"forks": "yes"}), runapi.End{Outcome: runapi.Succeeded}, lines...)
+	comment := <-b.calls
+	require.Contains(t, comment, "preview")
+	require.Contains(t, comment, "''''")
+	require.Less(t, len(comment), 65_536)
 }
 
 // A merge is planned, and applied once somebody other than who has merged approves the plan.
