@@ -28,3 +28,14 @@ func TestHTML(t *testing.T) {
 		require.NotRegexp(t, `(src|<link)`, text)
 	}
 }
+
+// A page of a stranger's schema runs nothing, and tells no server that somebody reads it.
+func TestPagesOfStrangers(t *testing.T) {
+	made, err := page.Of("</title><script>x()</script>", []byte("![a](https://tracker.example/a.png) <img src=https://tracker.example/b.png> <script>x()</script> [a](javascript:x()) [b](data:text/html,x)\n"))
+	require.NoError(t, err)
+	text := string(made)
+	for _, never := range []string{"<script", "javascript:", "data:", "b.png"} {
+		require.NotContains(t, text, never)
+	}
+	require.Contains(t, text, `content="default-src 'none'; style-src 'unsafe-inline'"`)
+}

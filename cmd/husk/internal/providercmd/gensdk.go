@@ -15,6 +15,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/plugins"
 )
 
@@ -90,7 +91,7 @@ func findGenerator() (string, error) {
 // generateSDK has the generator write an SDK.
 func generateSDK(ctx context.Context, program string, schema []byte, language, out string) error {
 	cmd := exec.CommandContext(ctx, program, "-language", language, "-o", out)
-	cmd.Stdin = bytes.NewReader(schema)
+	cmd.Stdin, cmd.Env = bytes.NewReader(schema), named.Environment()
 	var told bytes.Buffer
 	cmd.Stderr = &told
 	if err := cmd.Run(); err != nil {

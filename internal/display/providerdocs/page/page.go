@@ -33,7 +33,7 @@ func (h *headings) Generate(value []byte, _ ast.NodeKind) []byte {
 
 func (h *headings) Put([]byte) {}
 
-// Of returns a page of a document of Markdown. HTML inside of the document is left out.
+// Of returns a page of a document of Markdown. HTML inside of the document is left out, and a browser loads no image of it.
 func Of(title string, markdown []byte) ([]byte, error) {
 	converter := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	var body bytes.Buffer
@@ -43,6 +43,7 @@ func Of(title string, markdown []byte) ([]byte, error) {
 	}
 	var page bytes.Buffer
 	page.WriteString("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n" +
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n" +
 		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n" +
 		"<meta name=\"color-scheme\" content=\"light dark\">\n" +
 		"<title>" + html.EscapeString(title) + "</title>\n<style>\n" + style + "</style>\n</head>\n<body>\n<main>\n")
