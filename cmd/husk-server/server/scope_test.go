@@ -291,6 +291,7 @@ func TestIdentifiersHaveForms(t *testing.T) {
 
 var (
 	fuzzRequests = flag.Int("requests", 5000, "how many `requests` TestNoRequestFailsInside sends to a server with each database")
+	update       = flag.Bool("update", false, "write the table of TestEachRouteForEachToken")
 	fuzzSeed     = flag.Uint64("seed", 1, "chooses the requests")
 )
 
@@ -467,6 +468,102 @@ func operations(t *testing.T) (all []string) {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// TestEachRouteForEachToken compares which status each kind of token gets for each route and each call of /v1/state with testdata/access.txt,
+// which -update writes. A new route is in it before it has users.
+func TestEachRouteForEachToken(t *testing.T) {
+	quiet(t)
+	var table strings.Builder
+	for _, o := range []server.Options{{}, {RequireApproval: true}} {
+		b := open(t, o)
+		n := runapi.NewRun{Project: "a", Stack: "dev", Operation: "preview"}
+		ann := b.client("acme", "ann", runapi.Admin)
+		var kinds []string
+		tokens := map[string]string{}
+		add := func(kind, token string) {
+			kinds = append(kinds, kind)
+			tokens[kind] = token
+		}
+		add("none", "")
+		revoked := b.client("acme", "revoked", runapi.Admin)
+		b.revoke(ann, "revoked")
+		add("revoked", revoked.Token())
+		add("expired", b.client("acme", "expired", runapi.Admin).Token())
+		require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_tokens SET expires = 1 WHERE name = 'expired'"))
+		for _, role := range runapi.Roles {
+			add(string(role), b.client("acme", string(role), role).Token())
+		}
+		add("admin-of-b", b.client("acme", "admin of b", runapi.Admin, "b").Token())
+		worker := b.client("acme", "worker", runapi.Work)
+		add("worker", worker.Token())
+		add("worker-of-all", b.client("*", "fleet", runapi.Work).Token())
+		took := func(by *runapi.Client, operation, stack string) *runapi.Claim {
+			n.Operation, n.Stack = operation, stack
+			b.asked(by, n)
+			return b.next(worker, "w", nil)
+		}
+		over := took(ann, "refresh", "over")
+		require.NoError(t, b.end(over, runapi.End{Outcome: runapi.Failed}))
+		add("ended-run", over.Token)
+		add("preview-run", took(ann, "preview", "previewed").Token)
+		add("withheld-run", took(b.client("acme", "pat", runapi.Preview), "preview", "up").Token)
+		add("run", took(ann, "up", "dev").Token)
+		add("another-team", b.client("evil", "eve", runapi.Admin).Token())
+
+		if !o.RequireApproval { // which lets nobody write
+			require.NoError(t, b.stacks(ann.Token()).State.Create(t.Context(), state.StackName{Project: "a", Name: "dev"}, []byte("{}")))
+		}
+		none := runapi.NewRun{Project: "a", Stack: "other", Bundle: digest("none")}
+		bodies := map[string]any{"POST /v1/work/next": runapi.Ask{Worker: "w"}, "POST /v1/work/end": runapi.End{Outcome: "none"}, "POST /v1/work/report": runapi.Report{},
+			"PUT /v1/bundles/{digest}": "no such files"}
+		row := func(what string, send func(token string) (int, string)) {
+			fmt.Fprintf(&table, "%s\n", what)
+			for _, kind := range kinds {
+				status, answer := send(tokens[kind])
+				require.Less(t, status, http.StatusInternalServerError, "%s: %s: %s", what, kind, answer)
+				fmt.Fprintf(&table, "  %s %d", kind, status)
+			}
+			table.WriteString("\n")
+		}
+		fmt.Fprintf(&table, "# with approval by others: %v\n", o.RequireApproval)
+		for _, operation := range operations(t) {
+			method, path, _ := strings.Cut(operation, " ")
+			path = strings.NewReplacer("{id}", over.ID, "{name}", "none", "{digest}", digest("none")).Replace(path)
+			send := func(body any) func(string) (int, string) {
+				return func(token string) (int, string) { return b.raw("Bearer "+token, method, path, body) }
+			}
+			if operation != "POST /v1/runs" {
+				row(operation, send(bodies[operation]))
+				continue
+			}
+			for _, none.Operation = range []string{"preview", "up"} {
+				row(operation+" "+none.Operation, send(none))
+			}
+		}
+		of := newStateCalls(state.StackName{Project: "a", Name: "dev"}, state.StackName{Project: "a", Name: "other"})
+		of.theirs = append(of.theirs, stateCall{"keys/decrypt", fields{"content": []byte("none")}})
+		for _, call := range remote.Operations() {
+			i := slices.IndexFunc(of.theirs, func(c stateCall) bool { return c.name == call })
+			require.NotEqual(t, -1, i, "the call %s has no fields in newStateCalls", call)
+			row(remote.Path+call, func(token string) (int, string) {
+				body := of.theirs[i].with(fields{})
+				for _, name := range []string{"call", "lease", "otherLease"} {
+					if body[name] != nil {
+						body[name] = rand.Text() // which nobody has sent
+					}
+				}
+				return b.raw("Bearer "+token, http.MethodPost, remote.Path+call, body)
+			})
+		}
+	}
+	const file = "testdata/access.txt"
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(table.String()), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), table.String())
 }
 
 // What one project has on a server does not reach the tokens of others, by no operation, with no identifier: neither those of
