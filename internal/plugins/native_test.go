@@ -149,6 +149,11 @@ func TestSourceWhoseToolsRunCode(t *testing.T) {
 		require.NoError(t, p.Close(context.Background()))
 		t.Setenv(policyVariable, "")
 	}
+	p, err := Open(t.Context(), nil, Options{Places: Places{Cache: t.TempDir()}, Untrusted: true})
+	require.NoError(t, err)
+	_, err = p.Build(t.Context(), filepath.Join(dir, "crate"))
+	require.ErrorContains(t, err, "is in rust, whose tools run code of it with your rights, and it is not trusted")
+	require.NoError(t, p.Close(context.Background()))
 }
 
 // A process in place of a module is for trusted projects, too, and for policies that allow what is not in the sandbox.

@@ -25,7 +25,7 @@ type Event struct {
 	// Number is the number of the change request, and Commit the commit that counts. A comment of some hosts does not name that.
 	Number int64  `json:"number"`
 	Commit string `json:"commit,omitempty"`
-	// Fork says that the change comes from another repository.
+	// Fork says that the change comes from another repository, or from somebody who need not be able to write to this one.
 	Fork bool `json:"fork,omitempty"`
 	// By is the login of whoever did it.
 	By string `json:"by"`
@@ -127,6 +127,8 @@ type pull struct {
 	Merged bool   `json:"merged"`
 	Commit string `json:"merge_commit_sha"`
 	Head   struct {
+		// Ref is the branch. At Gitea it is refs/pull/NUMBER/head for what was pushed to refs/for/BRANCH, which whoever reads may do.
+		Ref        string      `json:"ref"`
 		Commit     string      `json:"sha"`
 		Repository *repository `json:"repo"` // null once the fork is gone
 	} `json:"head"`
@@ -140,7 +142,7 @@ type pull struct {
 func (p *pull) event(kind Kind) *Event {
 	return &Event{
 		Kind: kind, Number: p.Number, Commit: p.Head.Commit, Branch: p.Base.Branch, Repository: p.Base.Repository.FullName, Open: p.State == "open",
-		Fork: p.Head.Repository == nil || !strings.EqualFold(p.Head.Repository.FullName, p.Base.Repository.FullName),
+		Fork: p.Head.Repository == nil || strings.HasPrefix(p.Head.Ref, "refs/") || !strings.EqualFold(p.Head.Repository.FullName, p.Base.Repository.FullName),
 	}
 }
 

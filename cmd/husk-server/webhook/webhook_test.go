@@ -419,6 +419,28 @@ func TestOutputThatIsAllFence(t *testing.T) {
 	require.Less(t, len(comment), 65_536)
 }
 
+// Gitea takes a change from whoever can read the repository, without a fork: by a push to refs/for/main.
+func TestChangesWithoutAFork(t *testing.T) {
+	b := open(t, "gitea", ", forkLabels: {forks: yes}", server.Options{PreviewSecrets: true})
+	const branch, pushed = `"ref":"topic"`, `"ref":"refs/pull/7/head"`
+	body := b.changed("opened", "eve", false, false)
+	require.Contains(t, body, branch)
+	b.send("pull_request", "one", strings.Replace(body, branch, pushed, 1))
+	b.told("pending")
+	claim := b.take(map[string]string{"forks": "yes"})
+	require.Equal(t, []any{"preview", true}, []any{claim.Operation, claim.Withheld})
+	b.end(claim, runapi.End{Outcome: runapi.Succeeded})
+	b.told("has succeeded")
+	b.told("success")
+	comment := b.commented("ann", "husk up", false)
+	b.change = strings.Replace(b.change, branch, pushed, 1)
+	b.send("issue_comment", "two", comment)
+	b.send("issue_comment", "three", strings.Replace(comment, "husk up", "husk preview", 1))
+	b.told("pending")
+	require.True(t, b.take(map[string]string{"forks": "yes"}).Withheld)
+	require.Eventually(t, func() bool { return strings.Contains(b.audit(), "a change from a fork is merged before it is run") }, time.Minute, time.Millisecond)
+}
+
 // A merge is planned, and applied once somebody other than who has merged approves the plan.
 func TestMerges(t *testing.T) {
 	everywhere(t, func(t *testing.T, host string) {
