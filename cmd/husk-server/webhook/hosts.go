@@ -3,10 +3,6 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,10 +72,7 @@ type host struct {
 var hosts = map[string]host{
 	"github": {
 		api: "https://api.github.com", event: "X-GitHub-Event", delivery: "X-GitHub-Delivery", proof: "X-Hub-Signature-256",
-		isProof: func(proof string, secret, body []byte) bool {
-			signature, ok := strings.CutPrefix(proof, "sha256=")
-			return ok && isSignature(signature, secret, body)
-		},
+		isProof:   isPrefixedSignature,
 		parse:     parseGitHub,
 		authorize: func(header http.Header, token string) { header.Set("Authorization", "Bearer "+token) },
 		status:    "/repos/%s/statuses/%s", comment: "/repos/%s/issues/%d/comments", change: "/repos/%s/pulls/%d", archive: "/repos/%s/tarball/%s",
@@ -93,22 +86,12 @@ var hosts = map[string]host{
 	},
 	"gitlab": {
 		api: "https://gitlab.com/api/v4", event: "X-Gitlab-Event", delivery: "X-Gitlab-Event-UUID", proof: "X-Gitlab-Token", repeated: "Idempotency-Key",
-		isProof: func(proof string, secret, _ []byte) bool {
-			return subtle.ConstantTimeCompare([]byte(proof), secret) == 1
-		},
+		isProof:   isSecret,
 		parse:     parseGitLab,
 		authorize: func(header http.Header, token string) { header.Set("PRIVATE-TOKEN", token) },
 		status:    "/projects/%s/statuses/%s", comment: "/projects/%s/merge_requests/%d/notes", archive: "/projects/%s/repository/archive.tar.gz?sha=%s",
 		failure: "failed", contextField: "name", unchanged: "Cannot transition status", escape: true,
 	},
-}
-
-// isSignature reports whether a proof is the HMAC of a body, in hexadecimal digits.
-func isSignature(proof string, secret, body []byte) bool {
-	signature, err := hex.DecodeString(proof)
-	mac := hmac.New(sha256.New, secret)
-	mac.Write(body)
-	return err == nil && hmac.Equal(signature, mac.Sum(nil))
 }
 
 type account struct {
