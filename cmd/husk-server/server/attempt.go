@@ -384,7 +384,7 @@ func (s *Server) ended(ctx context.Context, r *record) {
 	err := s.db.step(context.WithoutCancel(ctx), func(t *tx) error {
 		load, err := s.load(t)
 		if load.add(r.tenant, r.selector, 1); load.full(r.tenant, r.selector) != "" {
-			s.db.ready.ringAll()
+			s.db.ready.wakeAll()
 		}
 		return err
 	})

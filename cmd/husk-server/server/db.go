@@ -46,7 +46,7 @@ type db struct {
 	version  int
 	outdated atomic.Bool
 	// ready wakes the workers that could take a run which is ready, and postponed who has runs be ready later.
-	ready     bells
+	ready     waiters
 	postponed chan struct{}
 }
 
@@ -346,7 +346,7 @@ func (d *db) try(ctx context.Context, do func(*sql.Conn) (*tx, error)) error {
 		return err
 	}
 	for _, one := range t.made {
-		d.ready.ring(one)
+		d.ready.wake(one)
 	}
 	if t.postponed {
 		signal(d.postponed)

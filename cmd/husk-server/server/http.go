@@ -468,7 +468,7 @@ func (s *Server) next(w http.ResponseWriter, r *http.Request, c *caller) (any, e
 	if err := s.seen(r.Context(), c, ask); err != nil {
 		return nil, err
 	}
-	rung, stop := s.db.ready.wait(func(w wanted) bool {
+	ready, stop := s.db.ready.wait(func(w wanted) bool {
 		return (c.tenant == everyTenant || c.tenant == w.tenant) && c.uses(w.project) && selects(w.selector, ask.Labels)
 	})
 	defer stop()
@@ -481,7 +481,7 @@ func (s *Server) next(w http.ResponseWriter, r *http.Request, c *caller) (any, e
 			return claim, err
 		}
 		select {
-		case <-rung:
+		case <-ready:
 			is, err := s.caller(r) // the token may have been revoked
 			if err != nil {
 				return nil, err

@@ -6,125 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
-	"sync"
 	"time"
 )
-
-// wanted is a run that is ready, as far as it decides which workers may take it.
-type wanted struct{ tenant, project, selector string }
-
-// bells wake workers that wait for a run.
-type bells struct {
-	mu      sync.Mutex
-	waiting map[chan struct{}]func(wanted) bool
-}
-
-// wait returns a channel that receives something after a run is ready that the caller wants, until the caller calls stop.
-func (b *bells) wait(wants func(wanted) bool) (rung <-chan struct{}, stop func()) {
-	c := make(chan struct{}, 1)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.waiting == nil {
-		b.waiting = make(map[chan struct{}]func(wanted) bool)
-	}
-	b.waiting[c] = wants
-	return c, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.waiting, c)
-	}
-}
-
-// ring wakes everybody who wants a run.
-func (b *bells) ring(what wanted) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for c, wants := range b.waiting {
-		if wants(what) {
-			signal(c)
-		}
-	}
-}
-
-// wants reports whether anybody waits who wants a run.
-func (b *bells) wants(what wanted) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, wants := range b.waiting {
-		if wants(what) {
-			return true
-		}
-	}
-	return false
-}
-
-// ringAll wakes everybody.
-func (b *bells) ringAll() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for c := range b.waiting {
-		signal(c)
-	}
-}
-
-func (b *bells) nobody() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.waiting) == 0
-}
-
-// signal has a channel with room for one receive something, unless it has that already.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// news wakes who waits until something with a name changes.
-type news struct {
-	mu      sync.Mutex
-	waiting map[string]map[chan struct{}]bool
-}
-
-// wait returns a channel that receives something after what has the name has changed, until the caller calls stop.
-func (n *news) wait(name string) (told <-chan struct{}, stop func()) {
-	c := make(chan struct{}, 1)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.waiting == nil {
-		n.waiting = make(map[string]map[chan struct{}]bool)
-	}
-	if n.waiting[name] == nil {
-		n.waiting[name] = make(map[chan struct{}]bool)
-	}
-	n.waiting[name][c] = true
-	return c, func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		if delete(n.waiting[name], c); len(n.waiting[name]) == 0 {
-			delete(n.waiting, name)
-		}
-	}
-}
-
-// tell says that what has the name has changed.
-func (n *news) tell(name string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for c := range n.waiting[name] {
-		signal(c)
-	}
-}
-
-// names returns the names whose changes somebody waits for.
-func (n *news) names() []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.Collect(maps.Keys(n.waiting))
-}
 
 // lockStack has other transactions wait that change which run of the stack of r is the first: each is to find what the one before has
 // changed. It precedes locks of rows. SQLite has one writer at a time.
@@ -252,7 +135,7 @@ func (s *Server) lookElsewhere(t *tx, last *looked) error {
 			var one wanted
 			err := scan(&one.tenant, &one.project, &one.selector)
 			if err == nil {
-				s.db.ready.ring(one) // none is kept: there may be many
+				s.db.ready.wake(one) // none is kept: there may be many
 			}
 			return err
 		}, "SELECT DISTINCT tenant, project, selector FROM husk_runs WHERE state = 'queued' AND ready > 0 AND ready >= ?", last.at-lookBack.Milliseconds()); err != nil {
