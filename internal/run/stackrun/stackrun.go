@@ -112,9 +112,9 @@ type Run struct {
 	// update is for the history of the stack, nil if nothing was executed.
 	update   *workspace.Update
 	warnings warnings
-	// told has the events of a preview, nil if nothing is executed after it, and repeats is its result if there is nothing else
+	// replay has the events of a preview, nil if nothing is executed after it, and repeats is its result if there is nothing else
 	// to do.
-	told    *told
+	replay  *replay
 	repeats *engine.Result
 	// sampled has the instances that the record samples, nil until there are providers.
 	sampled atomic.Pointer[plugins.Plugins]
@@ -216,11 +216,11 @@ func Open(ctx context.Context, w *workspace.Workspace, o Options) (_ *Run, err e
 	r.record(&p, o, stack)
 	said := p.Events
 	p.Events = func(e engine.Event) {
-		r.told.hear(e)
+		r.replay.hear(e)
 		said(r.warnings.once(e))
 	}
 	if !o.Preview {
-		r.told = &told{says: p.Events}
+		r.replay = &replay{says: p.Events}
 	}
 	p.Instances, p.Config = o.Parallel, r.Deployment.Config
 	p.Modules, p.Shared, p.Stores = w.ModulesDir(), w.SharedModules(), w.Stores(context.WithoutCancel(ctx), stack)
@@ -272,7 +272,7 @@ func (r *Run) programOf(p *program.Project, pulumi Pulumi, report func(engine.Ev
 
 // Preview plans an operation.
 func (r *Run) Preview(ctx context.Context, o engine.Operation) (*engine.Result, error) {
-	result, err := engine.Preview(ctx, r.told.listen(r.Deployment), o)
+	result, err := engine.Preview(ctx, r.replay.listen(r.Deployment), o)
 	r.failed, r.repeats = err, nil
 	if err == nil && result.Settled {
 		r.repeats = result
@@ -284,11 +284,11 @@ func (r *Run) Preview(ctx context.Context, o engine.Operation) (*engine.Result, 
 // the preview are told once more instead.
 func (r *Run) ExecutePreviewed(ctx context.Context, o engine.Operation, finish func(*engine.Result) error) (*engine.Result, error) {
 	return r.execute(ctx, finish, func() (*engine.Result, error) {
-		events := r.told.end()
+		events := r.replay.end()
 		if r.repeats == nil || events == nil || ctx.Err() != nil || isClosed(r.Deployment.Stop) || !r.Plugins.Repeat(ctx) {
 			return engine.Run(ctx, r.Deployment, o)
 		}
-		r.told.again(events, r.Deployment)
+		r.replay.play(events, r.Deployment)
 		return r.repeats, nil
 	})
 }

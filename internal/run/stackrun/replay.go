@@ -7,43 +7,43 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-// told keeps the events of a preview until it finds something to do. An execution that would only repeat the preview tells them again.
-type told struct {
+// replay keeps the events of a preview until the preview finds something to do. An execution that would only repeat the preview plays them.
+type replay struct {
 	// says receives the messages of plugins.
 	says func(engine.Event)
 
 	mu        sync.Mutex
 	listening bool
-	events    []toldEvent
+	events    []heldEvent
 	// before and after are the states of the step whose event comes next.
 	before, after *state.Resource
 }
 
-// toldEvent is an event with the states of its step, if it has one. says is set for messages of plugins.
-type toldEvent struct {
+// heldEvent is an event with the states of its step, if it has one. says is set for messages of plugins.
+type heldEvent struct {
 	event         engine.Event
 	before, after *state.Resource
 	says          bool
 }
 
 // listen returns the deployment of a preview whose events are kept.
-func (t *told) listen(d engine.Deployment) engine.Deployment {
-	if t == nil {
+func (r *replay) listen(d engine.Deployment) engine.Deployment {
+	if r == nil {
 		return d
 	}
-	t.mu.Lock()
-	t.listening, t.events = true, nil
-	t.mu.Unlock()
+	r.mu.Lock()
+	r.listening, r.events = true, nil
+	r.mu.Unlock()
 	steps, events := d.Steps, d.Events
 	if steps != nil {
 		d.Steps = func(before, after *state.Resource) {
-			t.before, t.after = before, after
+			r.before, r.after = before, after
 			steps(before, after)
 		}
 	}
 	d.Events = func(e engine.Event) {
-		t.keep(toldEvent{e, t.before, t.after, false})
-		t.before, t.after = nil, nil
+		r.keep(heldEvent{e, r.before, r.after, false})
+		r.before, r.after = nil, nil
 		if events != nil {
 			events(e)
 		}
@@ -51,21 +51,21 @@ func (t *told) listen(d engine.Deployment) engine.Deployment {
 	return d
 }
 
-// hear keeps a message of a plugin. Events of its preparation are not told again.
-func (t *told) hear(e engine.Event) {
-	if _, ok := e.(engine.Diagnostic); ok && t != nil {
-		t.keep(toldEvent{event: e, says: true})
+// hear keeps a message of a plugin. Events of its preparation are not played.
+func (r *replay) hear(e engine.Event) {
+	if _, ok := e.(engine.Diagnostic); ok && r != nil {
+		r.keep(heldEvent{event: e, says: true})
 	}
 }
 
-func (t *told) keep(e toldEvent) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (r *replay) keep(e heldEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if started, ok := e.event.(engine.StepStarted); ok && changes(started.Step.Op) {
-		t.listening, t.events = false, nil
+		r.listening, r.events = false, nil
 	}
-	if t.listening {
-		t.events = append(t.events, e)
+	if r.listening {
+		r.events = append(r.events, e)
 	}
 }
 
@@ -75,19 +75,19 @@ func changes(op engine.Op) bool {
 }
 
 // end returns the kept events, nil if the preview found something to do, and keeps no more.
-func (t *told) end() []toldEvent {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	events := t.events
-	t.listening, t.events = false, nil
+func (r *replay) end() []heldEvent {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	events := r.events
+	r.listening, r.events = false, nil
 	return events
 }
 
-// again tells the events of a preview as those of its execution.
-func (t *told) again(events []toldEvent, d engine.Deployment) {
+// play tells the events of a preview as those of its execution.
+func (r *replay) play(events []heldEvent, d engine.Deployment) {
 	for _, e := range events {
 		if e.says {
-			t.says(e.event)
+			r.says(e.event)
 			continue
 		}
 		if e.before != nil || e.after != nil {
