@@ -84,6 +84,15 @@ func generate(text []byte, language string) (files map[string][]byte, err error)
 			files, err = nil, fmt.Errorf("the generator of Pulumi for %s does not take the schema: %v", language, problem)
 		}
 	}()
+	var withheld texts
+	if text, err = withheld.withhold(text); err != nil {
+		return nil, fmt.Errorf("the schema cannot be used: %w", err)
+	}
+	defer func() {
+		for name, content := range files {
+			files[name] = withheld.put(content)
+		}
+	}()
 	var spec schema.PackageSpec
 	if err := json.Unmarshal(text, &spec); err != nil {
 		return nil, fmt.Errorf("the schema cannot be read: %w", err)

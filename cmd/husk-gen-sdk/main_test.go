@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -147,4 +148,44 @@ func TestWrongInput(t *testing.T) {
 		require.NoDirExists(t, dir)
 	}
 	require.ErrorContains(t, run(nil, "", "", nil), "usage:")
+}
+
+// A schema is what a module says of itself: none of its texts becomes code of an SDK, and those that programs see are as they were.
+func TestTextsAreNoCode(t *testing.T) {
+	for _, hostile := range []string{
+		`'+canary()+'`, `"+canary()+"`, `"""+canary()+"""`, "'''+canary()+'''", "`+canary()+`", "${canary()}", "\ncanary()\n", "*/canary();/*", `\"+canary()+\"`, "\u2028canary()",
+	} {
+		text, err := json.Marshal(hostile)
+		require.NoError(t, err)
+		one := func(format string) []byte { return []byte(strings.ReplaceAll(format, "HOSTILE", string(text))) }
+		schema := one(`{"name": "hostile", "version": "1.0.0", "license": HOSTILE, "homepage": HOSTILE, "repository": HOSTILE, "keywords": [HOSTILE], "publisher": HOSTILE, "pluginDownloadURL": HOSTILE,
+			"config": {"variables": {"region": {"type": "string", "default": HOSTILE, "deprecationMessage": HOSTILE, "defaultInfo": {"environment": [HOSTILE]}}}},
+			"provider": {"inputProperties": {"region": {"type": "string", "defaultInfo": {"environment": [HOSTILE]}}}},
+			"types": {"hostile:index:Size": {"type": "string", "enum": [{"value": HOSTILE, "deprecationMessage": HOSTILE}, {"name": HOSTILE, "value": "other"}]}},
+			"resources": {"hostile:index:Thing": {"deprecationMessage": HOSTILE, "aliases": [{"type": HOSTILE}], "inputProperties": {
+				"a": {"type": "string", "default": HOSTILE, "deprecationMessage": HOSTILE}, "b": {"type": "string", "const": HOSTILE}, "c": {"$ref": "#/types/hostile:index:Size"}}}},
+			"functions": {"hostile:index:get": {"deprecationMessage": HOSTILE, "inputs": {"properties": {"a": {"type": "string", "default": HOSTILE}}}}},
+			"language": {"python": {"pythonRequires": HOSTILE, "requires": {"x": HOSTILE}}, "nodejs": {"dependencies": {"x": HOSTILE}, "typescriptVersion": HOSTILE}}}`)
+		for _, language := range []string{"go", "python", "nodejs"} {
+			files, err := generate(schema, language)
+			require.NoError(t, err, "%s: %s", language, hostile)
+			escaped := false
+			for name, content := range files {
+				require.NotContains(t, string(content), hostile, "%s: %s", language, name)
+				require.NotContains(t, string(content), "HuskText", "%s: %s", language, name)
+				escaped = escaped || strings.Contains(string(content), `canary\u0028\u0029`)
+			}
+			require.True(t, escaped, "%s: %s", language, hostile)
+		}
+		for _, schema := range []string{
+			`{"name": "hostile", "version": "1.0.0", "resources": {"hostile:index:Thing": {"inputProperties": {HOSTILE: {"type": "string"}}}}}`,
+			`{"name": "hostile", "version": "1.0.0", "resources": {HOSTILE: {}}}`,
+			`{"name": "hostile", "version": "1.0.0", "language": {"nodejs": {"dependencies": {HOSTILE: "1"}}}}`,
+		} {
+			_, err := generate(one(schema), "nodejs")
+			require.ErrorContains(t, err, "is not a name that SDKs can have")
+		}
+	}
+	_, err := generate([]byte(`{"name": "HuskText000000Text", "version": "1.0.0"}`), "go")
+	require.ErrorContains(t, err, "stands for a text")
 }
