@@ -110,13 +110,18 @@ func inModules(t *testing.T, test func(t *testing.T, open contactstest.Opener)) 
 	for _, l := range languages {
 		t.Run(l, func(t *testing.T) {
 			t.Parallel()
-			wasm, _, err := open(l)
-			require.NoError(t, err)
-			module, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), wasm)
-			require.NoError(t, err)
-			test(t, contactstest.OpenerOf(module))
+			test(t, contactstest.OpenerOf(load(t, l)))
 		})
 	}
+}
+
+// load loads the committed module of a language.
+func load(t *testing.T, language string) *host.Module {
+	wasm, _, err := open(language)
+	require.NoError(t, err)
+	module, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), wasm)
+	require.NoError(t, err)
+	return module
 }
 
 // The committed modules are of the sources, and those can be built where the tools are. With -update the modules become so.

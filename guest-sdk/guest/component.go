@@ -195,7 +195,7 @@ func monitorOf(ctx context.Context) (abi.Monitor, error) {
 // an unknown. A secret in one is an error, because what the author computes would not be secret.
 func (s *server) takes(inputs *shape.Shape, m property.Map) (bool, error) {
 	if path, found := inputs.Secret(m); found {
-		return false, InvalidArgument(path.String(), "the provider cannot keep this input secret: its field would have to be a deploy.Out")
+		return false, InvalidArgument(path.String(), "the provider cannot keep this input secret: its author would have to declare it as an output")
 	}
 	if s.undecided.Load() {
 		return false, nil

@@ -55,6 +55,15 @@ func OpenerOf(module *host.Module) Opener {
 	}
 }
 
+// LoaderOf returns what opens the provider of a module for the engine, which has a component and its children served at once.
+func LoaderOf(module *host.Module) func(t testing.TB, url string) abi.Provider {
+	return func(t testing.TB, url string) abi.Provider {
+		p, err := module.NewProvider(t.Context(), host.ProviderOptions{Name: "contacts", Grants: granted(t, url)})
+		require.NoError(t, err)
+		return p
+	}
+}
+
 // Conformance holds the provider to the contract.
 func Conformance(t *testing.T, open Opener) {
 	api, _ := Service(t)
@@ -118,6 +127,7 @@ func Module(t *testing.T, language string, wasm []byte, adapt func(abi.Provider)
 		})
 	})
 	t.Run("its teams are made as those of the provider in Go", func(t *testing.T) { Teams(t, language, open) })
+	t.Run("the engine makes, changes, and removes a team", func(t *testing.T) { Deployed(t, language, LoaderOf(module)) })
 	t.Run("it answers as the provider in Go does", func(t *testing.T) {
 		ours, our := Service(t)
 		theirs, their := Service(t)
