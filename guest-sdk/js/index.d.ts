@@ -39,41 +39,50 @@ export interface FieldOptions<T> {
 
 declare const of: unique symbol;
 declare const may: unique symbol;
-/** A field with values of the type T; one that may be missing has O. */
-export interface Field<T, O extends boolean = boolean> { readonly [of]?: T; readonly [may]?: O }
+declare const gives: unique symbol;
+/** A field with values of the type T; one that may be missing has O, one that programs may leave out G. */
+export interface Field<T, O extends boolean = boolean, G extends boolean = boolean> { readonly [of]?: T; readonly [may]?: O; readonly [gives]?: G }
 export type Fields = Record<string, Field<any>>;
 type Value<F> = F extends Field<infer T, any> ? T : never;
 type Missing<F> = F extends Field<any, infer O> ? O : never;
+type LeftOut<F> = F extends Field<any, any, infer G> ? G : never;
 type Flat<T> = { [K in keyof T]: T[K] };
 /** The type of inputs, or of a state, that fields describe. */
 export type Infer<F extends Fields> = Flat<
     { [K in keyof F as Missing<F[K]> extends true ? never : K]: Value<F[K]> } & { [K in keyof F as Missing<F[K]> extends true ? K : never]?: Value<F[K]> | undefined }>;
 export type Inputs<F extends Fields> = Infer<F>;
 export type State<F extends Fields> = Infer<F>;
+/** The type of inputs as a program gives them: without those that have a default. */
+export type Asked<F extends Fields> = Flat<
+    { [K in keyof F as LeftOut<F[K]> extends true ? never : K]: Value<F[K]> } & { [K in keyof F as LeftOut<F[K]> extends true ? K : never]?: Value<F[K]> | undefined }>;
+type Made<P> = P extends { default: {} } | { autoname: true | number } ? true : false;
 
-export function string(options?: FieldOptions<string>): Field<string, false>;
-export function boolean(options?: FieldOptions<boolean>): Field<boolean, false>;
-export function number(options?: FieldOptions<number>): Field<number, false>;
-export function integer(options?: FieldOptions<number>): Field<number, false>;
+export function string<P extends FieldOptions<string>>(options?: P): Field<string, false, Made<P>>;
+export function boolean<P extends FieldOptions<boolean>>(options?: P): Field<boolean, false, Made<P>>;
+export function number<P extends FieldOptions<number>>(options?: P): Field<number, false, Made<P>>;
+export function integer<P extends FieldOptions<number>>(options?: P): Field<number, false, Made<P>>;
 /** A value of any kind, as it is: also a Secret, or unknown. */
-export function any(options?: FieldOptions<unknown>): Field<any, false>;
-export function asset(options?: FieldOptions<Asset>): Field<Asset | Archive, false>;
-export function archive(options?: FieldOptions<Archive>): Field<Archive, false>;
+export function any(options?: FieldOptions<unknown>): Field<any, false, false>;
+export function asset(options?: FieldOptions<Asset>): Field<Asset | Archive, false, false>;
+export function archive(options?: FieldOptions<Archive>): Field<Archive, false, false>;
 /** A resource of a type, by its token. */
-export function reference(token?: string, options?: FieldOptions<Reference>): Field<Reference, false>;
-export function list<T>(element: Field<T, any>, options?: FieldOptions<T[]>): Field<T[], false>;
-export function map<T>(element: Field<T, any>, options?: FieldOptions<Record<string, T>>): Field<Record<string, T>, false>;
-export function union<const F extends readonly Field<any>[]>(fields: F, options?: FieldOptions<unknown>): Field<Value<F[number]>, false>;
+export function reference(token?: string, options?: FieldOptions<Reference>): Field<Reference, false, false>;
+export function list<T>(element: Field<T, any>, options?: FieldOptions<T[]>): Field<T[], false, false>;
+export function map<T>(element: Field<T, any>, options?: FieldOptions<Record<string, T>>): Field<Record<string, T>, false, false>;
+export function union<const F extends readonly Field<any>[]>(fields: F, options?: FieldOptions<unknown>): Field<Value<F[number]>, false, false>;
 /** An object with a token, such as "greet:index/owner:Owner". */
-export function object<F extends Fields>(token: string, fields: F, options?: FieldOptions<unknown>): Field<Infer<F>, false>;
+export function object<F extends Fields>(token: string, fields: F, options?: FieldOptions<unknown>): Field<Infer<F>, false, false>;
 /** The program may leave the field out. */
-export function optional<T>(field: Field<T, any>): Field<T, true>;
+export function optional<T>(field: Field<T>): Field<T, true, true>;
 /** The program may leave the input out, and the provider may choose a value. */
-export function computed<T>(field: Field<T, any>): Field<T, true>;
+export function computed<T>(field: Field<T>): Field<T, true, true>;
 /** The value is always sensitive. Inputs arrive as plain values. */
-export function secret<T, O extends boolean>(field: Field<T, O>): Field<T, O>;
+export function secret<T, O extends boolean, G extends boolean>(field: Field<T, O, G>): Field<T, O, G>;
 /** The input is secret, and never recorded: the state must not have it. */
-export function writeOnly<T, O extends boolean>(field: Field<T, O>): Field<T, O>;
+export function writeOnly<T, O extends boolean, G extends boolean>(field: Field<T, O, G>): Field<T, O, G>;
+
+/** An input of a component that may be unknown or secret, and comes from other resources. */
+export function output<T, O extends boolean, G extends boolean>(field: Field<T, O, G>): Field<Output<T>, O, G>;
 
 /** Reads JSON, such as the answer of a service, as a value of a field. Properties that it does not name are left out; anything that does not fit is an error. */
 export function parse<T>(field: Field<T, any>, text: string): T;
@@ -156,7 +165,8 @@ export interface Resource<I extends Fields, S extends Fields> {
 }
 
 declare const declared: unique symbol;
-export interface DeclaredResource { readonly [declared]: "resource" }
+export interface DeclaredResource<I = any, S = any> { readonly [declared]: "resource"; readonly [of]?: [I, S] }
+export interface DeclaredComponent<I = any, S = any> { readonly [declared]: "component"; readonly [of]?: [I, S] }
 export interface DeclaredFunction { readonly [declared]: "function" }
 
 /** Declares a type of resource, whose token has the form <package>:<module>:<name>. */
@@ -168,7 +178,125 @@ export function resource<I extends Fields, S extends Fields>(token: string, abou
     deleteBeforeReplace?: boolean;
     /** The inputs that the object is known by: a replacement that leaves them as they are deletes first. */
     identity?: (keyof I & string)[];
-}, implementation: Resource<I, S>): DeclaredResource;
+}, implementation: Resource<I, S>): DeclaredResource<Asked<I>, Infer<S>>;
+
+// Components
+
+/** A value of a component, which may be unknown in a preview, or secret, and knows the resources that it comes from. */
+export class Output<T = any> {
+    private constructor();
+    /** Reports whether all of the value is known. */
+    readonly known: boolean;
+    readonly secret: boolean;
+    /** The URNs of the resources that the value comes from. */
+    readonly dependencies: string[];
+    /** The value as it is: perhaps unknown, with secrets in its parts. */
+    readonly value: T;
+    /** Returns what f makes of the value: unknown, without a call of f, if that is unknown, and secret if a part of it is. */
+    apply<U>(f: (value: T) => Promise<Given<U>>): Promise<Output<U>>;
+    apply<U>(f: (value: T) => Given<U>): Output<U>;
+    /** Returns the part at a path, such as subjects[0].name. */
+    get<K extends keyof T & string>(path: K): Output<T[K]>;
+    get(path: string): Output;
+}
+type Known<T> = T extends Output<infer U> ? Known<U> : T;
+/** What may stand for a value in inputs of children, and in outputs: the value, an output, or a promise, also in its parts. */
+export type Given<T> = T | Output<T> | (T extends Output<infer U> ? Given<U> : never) | (T extends Reference ? Child : never) | Promise<T> | Promise<Output<T>>
+    | (T extends readonly (infer E)[] ? readonly Given<E>[] : T extends object ? { [K in keyof T]: Given<T[K]> } : never);
+/** Returns one output of a list or object with outputs in it. */
+export function all<const T>(values: T): Output<{ -readonly [K in keyof T]: Known<T[K]> }>;
+/** Returns one text of several parts. */
+export function concat(...parts: Given<string | number | boolean | null>[]): Output<string>;
+
+/** A resource that a component declared or read. As an input of another, it is a reference. */
+export class Child<S = any> {
+    private constructor();
+    readonly urn: Output<string>;
+    /** Null for a component. */
+    readonly id: Output<string>;
+    readonly outputs: Output<S>;
+    /** Returns the output at a path, such as subjects[0].name. In a preview, one that is not there yet is unknown. */
+    output<K extends keyof S & string>(path: K): Output<Known<S[K]>>;
+    output(path: string): Output;
+}
+
+type Soon<T> = T | Promise<T>;
+export interface CallOptions {
+    /** The child under which it lies; the component itself without it. */
+    parent?: Soon<Child>;
+    /** A child of a type pulumi:providers:<package>. */
+    provider?: Soon<Child>;
+    dependsOn?: Soon<Child> | Soon<Child>[];
+    /** The version of the package. */
+    version?: string;
+    /** What package() returned. */
+    package?: string;
+}
+/** A kind and the names under which hooks were registered. */
+export interface Hook { kind: "before-create" | "after-create" | "before-update" | "after-update" | "before-delete" | "after-delete" | "on-error"; names: string[] }
+/** What is said of a child beside its inputs. What is left out, it inherits from its parent. */
+export interface ResourceOptions extends CallOptions {
+    /** The providers that the children of a component use, one for each package. */
+    providers?: Soon<Child> | Soon<Child>[];
+    deletedWith?: Soon<Child>;
+    replaceWith?: Soon<Child> | Soon<Child>[];
+    protect?: boolean;
+    retainOnDelete?: boolean;
+    deleteBeforeReplace?: boolean;
+    /** Paths of properties. */
+    ignoreChanges?: string[];
+    replaceOnChanges?: string[];
+    hideDiffs?: string[];
+    additionalSecretOutputs?: string[];
+    /** Earlier names: a URN, or the parts that differ. */
+    aliases?: (string | { name?: string; type?: string; stack?: string; project?: string; parentUrn?: string; noParent?: boolean })[];
+    /** In seconds. */
+    customTimeouts?: { create?: number; update?: number; delete?: number; read?: number };
+    /** The ID of an existing object that is adopted instead of made. */
+    import?: string;
+    /** A change of the value replaces the resource. */
+    replacementTrigger?: unknown;
+    hooks?: Hook[];
+}
+
+/** The words of a command line, or the value of an earlier answer. */
+type Parameters = { case: "args"; value: string[] } | { case: "value"; value: { name: string; version: string; value: Uint8Array } };
+/**
+ * Declares the children of a component. A declaration begins at once, or when the promises in its inputs and options have values, and the
+ * promise that it returns ends when the child is made: independent children are made in parallel. The component ends when all are made, also
+ * those that nobody awaits. After a failure no more are begun, and the component fails with the first.
+ */
+export interface Context {
+    /** Nothing is made: outputs of new children are unknown. */
+    readonly preview: boolean;
+    readonly run: { project: string; stack: string; organization: string; config: { key: string; value: string; secret: boolean }[]; dryRun: boolean; parallel: number };
+    /** Declares a resource: one of this provider, whose inputs are checked by TypeScript, or one of any package by its token. */
+    resource<I, S>(type: DeclaredResource<I, S>, name: string, inputs: Given<I>, options?: ResourceOptions): Promise<Child<S>>;
+    resource<S = any>(token: string, name: string, inputs?: Record<string, unknown>, options?: ResourceOptions): Promise<Child<S>>;
+    /** Declares a component that a provider makes. */
+    component<I, S>(type: DeclaredComponent<I, S>, name: string, inputs: Given<I>, options?: ResourceOptions): Promise<Child<S>>;
+    component<S = any>(token: string, name: string, inputs?: Record<string, unknown>, options?: ResourceOptions): Promise<Child<S>>;
+    /** Declares a component without a provider, to be the parent of others. */
+    group(token: string, name: string, inputs?: Record<string, unknown>, options?: ResourceOptions): Promise<Child>;
+    /** Reads a resource that exists and is not managed here. Inputs help to find it if its ID is not enough. */
+    read<I, S>(type: DeclaredResource<I, S>, name: string, id: Given<string>, inputs?: Partial<Given<I>>, options?: ResourceOptions): Promise<Child<S>>;
+    read<S = any>(token: string, name: string, id: Given<string>, inputs?: Record<string, unknown>, options?: ResourceOptions): Promise<Child<S>>;
+    /** Calls a function of a package. Its failure ends the component only where it is not caught. */
+    invoke<R = any>(token: string, args?: Record<string, unknown>, options?: CallOptions): Promise<Output<R>>;
+    /** Calls a method of a child that is a component, such as site:index:Site/check. */
+    call<R = any>(of: Soon<Child>, token: string, args?: Record<string, unknown>, options?: CallOptions): Promise<Output<R>>;
+    /** Makes a parameterized package known. The result is for the option package. */
+    package(request: { name: string; version: string; parameters?: Parameters; extension?: Parameters }): string;
+}
+export interface ConstructRequest<I extends Fields> extends Request { inputs: Infer<I> }
+
+/**
+ * Declares a type of component, which consists of other resources. Inputs of output() are passed on as they are. The others decide which
+ * children there are: they must be known and not secret, and if one is unknown in a preview, the preview has no children.
+ */
+export function component<I extends Fields, S extends Fields>(token: string, about: {
+    inputs?: I; outputs?: S; doc?: string; deprecated?: string; aliases?: string[];
+}, construct: (request: ConstructRequest<I>, context: Context) => Maybe<Given<Infer<S>>>): DeclaredComponent<Asked<I>, Infer<S>>;
 
 /** Declares a function of the package. All results of a call with a secret argument are secret. */
 export function func<A extends Fields, R extends Fields>(token: string, about: { inputs?: A; result?: R; doc?: string; deprecated?: string }, call: (args: Infer<A>) => Maybe<Infer<R>>): DeclaredFunction;
@@ -189,6 +317,7 @@ export function provider<C extends Fields>(p: {
     /** Has the host configure the provider when the first method needs it. */
     deferred?: boolean;
     resources?: DeclaredResource[];
+    components?: DeclaredComponent[];
     functions?: DeclaredFunction[];
     /** Releases what the provider holds. */
     close?(): Maybe<void>;
@@ -207,7 +336,6 @@ export class Unavailable extends HuskError { constructor(message: string) }
 export class InitFailed extends HuskError { constructor(what: { id?: string; state: Record<string, unknown>; reasons?: string[] }) }
 
 export class Secret { constructor(value: unknown); value: unknown }
-export class Output { value: unknown; secret: boolean; dependencies: string[] }
 /** A value that is known after the deployment only, in fields of any(). */
 export const unknown: unique symbol;
 export class Reference { urn: string; id: string | null; packageVersion: string }

@@ -3,7 +3,7 @@ import { HuskError } from "./errors.js";
 import { load, nearest, store } from "./schema.js";
 
 export { HuskError, InitFailed, InvalidArgument, NotFound, Unavailable } from "./errors.js";
-export { Archive, Asset, Output, Reference, Secret, unknown } from "./values.js";
+export { all, Archive, Asset, Child, concat, Output, Reference, Secret, unknown } from "./values.js";
 
 // Schemas: a field is its type with what is said of it.
 
@@ -30,6 +30,7 @@ export const object = (token, fields, o) => field({ kind: "object", object: prop
 export const optional = f => Object.freeze({ ...f, optional: true });
 export const computed = f => Object.freeze({ ...f, optional: true, computed: true });
 export const secret = f => Object.freeze({ ...f, secret: true });
+export const output = f => Object.freeze({ ...f, type: { ...f.type, output: true } });
 export const writeOnly = f => Object.freeze({ ...f, secret: true, writeOnly: true });
 
 const scalars = { string: "string", boolean: "boolean", number: "number", integer: "number" };
@@ -65,6 +66,7 @@ const stateOf = fields => propertiesOf(Object.fromEntries(Object.entries(fields)
 // Packages
 
 export const resource = (token, { inputs = {}, state = {}, ...about }, implementation) => ({ token, inputs, state, about, implementation });
+export const component = (token, { inputs = {}, outputs = {}, ...about }, construct) => ({ token, inputs, outputs, about, construct });
 export const func = (token, { inputs = {}, result = {}, ...about }, call) => ({ token, inputs, result, about, call });
 
 const methods = ["create", "read", "update", "delete", "check", "diff", "preview", "list", "exists"];
@@ -93,6 +95,16 @@ const completeResource = (pkg, r) => {
     if (!can.update) for (const p of inputs.properties) p.replace = true;
     return { aliases: [], deleteBeforeReplace: false, ...r.about, identity, token: r.token, code, can, inputs, state, autoname: named, schemaCheck: !can.check && !named, schemaDiff: !can.diff };
 };
+const completeComponent = (pkg, c) => {
+    checkToken(pkg, c.token);
+    checkOptions(c.token, c.about, ["doc", "deprecated", "aliases"]);
+    if (typeof c.construct !== "function") throw new TypeError(`${c.token}: a component needs a function that declares its children`);
+    const outputs = stateOf(c.outputs);
+    for (const name of ["id", "urn"]) if (outputs.byName.has(name)) throw new TypeError(`${c.token}: its outputs must not have a property ${name}: every resource has one already`);
+    return { aliases: [], ...c.about, token: c.token, construct: c.construct, inputs: propertiesOf(c.inputs), outputs };
+};
+// eventual reports whether a value of a type has outputs in it.
+const eventual = t => !!t.output || t.kind === "object" && t.object.properties.some(p => eventual(p.type)) || !!t.element && eventual(t.element) || (t.oneOf || []).some(eventual);
 const completeFunction = (pkg, f) => {
     checkToken(pkg, f.token);
     checkOptions(f.token, f.about, ["doc", "deprecated"]);
@@ -106,8 +118,10 @@ const byToken = list => {
 
 export const provider = p => {
     if (!p.name || !p.version) throw new TypeError("a provider has a name and a version");
-    checkOptions(p.name, p, ["name", "version", "displayName", "description", "keywords", "homepage", "license", "repository", "publisher", "requests", "config", "configure", "deferred", "resources", "functions", "close"]);
+    checkOptions(p.name, p, ["name", "version", "displayName", "description", "keywords", "homepage", "license", "repository", "publisher", "requests", "config", "configure", "deferred", "resources", "components", "functions", "close"]);
     const resources = byToken((p.resources || []).map(r => completeResource(p.name, r))), functions = byToken((p.functions || []).map(f => completeFunction(p.name, f)));
+    const components = byToken((p.components || []).map(c => completeComponent(p.name, c)));
+    byToken([...resources, ...components]);
     const config = propertiesOf(p.config || {}), types = new Map();
     const collect = t => {
         if (t.element) collect(t.element);
@@ -120,9 +134,13 @@ export const provider = p => {
         types.set(t.object.token, t.object);
         t.object.properties.forEach(q => collect(q.type));
     };
-    for (const o of [config, ...resources.flatMap(r => [r.inputs, r.state]), ...functions.flatMap(f => [f.inputs, f.result])]) o.properties.forEach(q => collect(q.type));
+    for (const [token, o] of [[p.name, config], ...resources.flatMap(r => [[r.token, r.inputs], [r.token, r.state]]), ...functions.flatMap(f => [[f.token, f.inputs], [f.token, f.result]])]) {
+        const found = o.properties.find(q => eventual(q.type));
+        if (found) throw new TypeError(`${token}: ${found.name}: only inputs of a component are described by output()`);
+    }
+    for (const o of [config, ...components.flatMap(c => [c.inputs, c.outputs]), ...resources.flatMap(r => [r.inputs, r.state]), ...functions.flatMap(f => [f.inputs, f.result])]) o.properties.forEach(q => collect(q.type));
     const writeOnly = resources.some(r => r.inputs.properties.some(q => q.writeOnly)) || [...types.values()].some(o => o.properties.some(q => q.writeOnly));
-    return { ...p, requests: p.requests || [], config, resources, functions, types: byToken(types.values()), writeOnly };
+    return { ...p, requests: p.requests || [], config, resources, components, functions, types: byToken(types.values()), writeOnly };
 };
 
 // What the host offers; engine.js sets it in a module, and a program of Node.js has its console.

@@ -256,6 +256,7 @@ export const store = (o, given, what, partial = false) => {
         if (v === undefined || v === null) return v;
         if (typeof v === "string") v = v.toWellFormed();
         if (v instanceof Secret) return secretOf(value(t, v.value, path));
+        if (v instanceof Output && t.kind !== "any") return new Output(value(t, v.value, path), v.secret, v.dependencies);
         if (v instanceof Output || v === unknown) return v;
         switch (t.kind) {
         case "array": if (Array.isArray(v)) return v.map((x, i) => orNull(value(t.element, x, [...path, i]))); break;
@@ -311,6 +312,11 @@ const propertiesJSON = o => o.properties.length ? Object.fromEntries(o.propertie
 const required = o => o.properties.filter(p => p.required).map(p => p.name);
 const objectJSON = o => present({ description: o.doc, type: "object", properties: propertiesJSON(o), required: required(o) });
 
+const aboutJSON = (r, outputs) => present({
+    description: r.doc, deprecationMessage: r.deprecated, properties: propertiesJSON(outputs), required: required(outputs),
+    inputProperties: propertiesJSON(r.inputs), requiredInputs: required(r.inputs), aliases: r.aliases.map(type => ({ type })),
+});
+
 /** Returns the package schema of a provider. */
 export const document = p => JSON.stringify(present({
     name: p.name, displayName: p.displayName, version: p.version, description: p.description, keywords: p.keywords, homepage: p.homepage,
@@ -321,11 +327,9 @@ export const document = p => JSON.stringify(present({
         description: p.config.doc, inputProperties: propertiesJSON(p.config), requiredInputs: required(p.config),
         language: extension({ schemaCheck: true, schemaDiff: true, schemaConfigure: !p.configure, deferred: !p.configure || !!p.deferred }),
     }),
-    resources: Object.fromEntries(p.resources.map(r => [r.token, present({
-        description: r.doc, deprecationMessage: r.deprecated, properties: propertiesJSON(r.state), required: required(r.state),
-        inputProperties: propertiesJSON(r.inputs), requiredInputs: required(r.inputs), aliases: r.aliases.map(type => ({ type })),
-        language: extension({ deleteBeforeReplace: !!r.deleteBeforeReplace, identity: r.identity, schemaCheck: r.schemaCheck, schemaDiff: r.schemaDiff }),
-    })])),
+    resources: Object.fromEntries([...p.resources.map(r => [r.token, present({
+        ...aboutJSON(r, r.state), language: extension({ deleteBeforeReplace: !!r.deleteBeforeReplace, identity: r.identity, schemaCheck: r.schemaCheck, schemaDiff: r.schemaDiff }),
+    })]), ...p.components.map(c => [c.token, { ...aboutJSON(c, c.outputs), isComponent: true }])].sort(([a], [b]) => a < b ? -1 : 1)),
     functions: Object.fromEntries(p.functions.map(f => [f.token, present({
         description: f.doc, deprecationMessage: f.deprecated, inputs: objectJSON(f.inputs), outputs: objectJSON(f.result),
     })])),

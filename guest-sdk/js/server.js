@@ -1,7 +1,8 @@
 // Serves the calls of the contract to a provider that index.js has completed. guest-sdk/guest does the same for Go.
 import { HuskError, InitFailed, NotFound } from "./errors.js";
+import { Deployment, loadComponent, opaque } from "./component.js";
 import { check, deletesFirst, diff, document, load, nearest, sameType, store } from "./schema.js";
-import { byKey, containsPath, containsSecrets, containsUnknowns, crosses, equal, get, has, isNull, isObject, Output, parsePath, parts, plain, Secret, secretOf, transform, unknown, utf8Length } from "./values.js";
+import { byKey, containsPath, containsSecrets, containsUnknowns, crosses, dependencies, equal, get, has, isNull, isObject, lowered, Output, outputOf, parsePath, parts, pathText, plain, Secret, secretOf, set, transform, unknown, utf8Length } from "./values.js";
 
 const kinds = ["invalid-argument", "not-found", "unimplemented", "unavailable", "cancelled", "init-failed", "denied", "internal", "crashed"];
 
@@ -75,7 +76,8 @@ const signalOf = timeout => timeout > 0 ? AbortSignal.timeout(Math.min(timeout, 
 
 export class Server {
     undecided = false;
-    constructor(p) { this.p = p; }
+    /** monitor has the functions of the host for components, and warn its log. */
+    constructor(p, monitor, warn) { this.p = p; this.monitor = monitor; this.warn = warn; }
 
     handshake({ features }) {
         const understood = { secrets: true, resourceReferences: true, outputs: true, autonaming: true, preview: true, writeOnly: this.p.writeOnly, readFirst: true };
@@ -101,9 +103,10 @@ export class Server {
     resource(r) {
         const token = r.type || ((r.urn || "").split("::")[2] || "").split("$").pop();
         const found = this.p.resources.find(x => x.token === token) || this.p.resources.find(x => x.aliases.includes(token));
-        if (!found) throw this.noSuch("resource type", token, this.p.resources);
+        if (!found) throw this.noSuch("resource type", token, this.types());
         return found;
     }
+    types() { return [...this.p.resources, ...this.p.components].sort((a, b) => a.token < b.token ? -1 : 1); }
     noSuch(what, token, list) {
         const nameOf = t => t.slice(t.lastIndexOf(":") + 1), near = nearest(nameOf(token), list.map(x => nameOf(x.token))), found = near && list.find(x => nameOf(x.token) === near);
         const short = t => { const [pkg, module, name] = t.split(":"), m = module.replace(new RegExp(`/${name[0].toLowerCase()}${name.slice(1)}$`), ""); return m === "index" || !m ? `${pkg}:${name}` : `${pkg}:${m}:${name}`; };
@@ -254,6 +257,41 @@ export class Server {
         return { result };
     }
 
+    async construct(q) {
+        if (!this.p.components.length) throw unimplemented();
+        const c = this.p.components.find(x => x.token === q.type);
+        if (!c) throw this.noSuch("component", q.type, this.types());
+        const { inputs, failures } = check(c.inputs, q.inputs);
+        if (failures.length) throw refusal(failures);
+        for (const { key, urns } of q.inputDependencies) if (urns.length && has(inputs, key)) set(inputs, key, outputOf(inputs[key], false, urns));
+        const secret = opaque(c.inputs, inputs, v => v instanceof Secret || v instanceof Output && v.secret, containsSecrets);
+        if (secret) throw new HuskError("invalid-argument", "the provider cannot keep this input secret: its author would have to declare it as an output", pathText(secret));
+        const { urn } = this.monitor.registerResource({ type: q.type, name: q.name, parent: q.parent, custom: false, remote: false, inputs, propertyDependencies: q.inputDependencies, options: this.ownOptions(q.options) });
+        let outputs = Object.create(null);
+        if (this.undecided || opaque(c.inputs, inputs, v => plain(v) === unknown, containsUnknowns)) {
+            for (const p of c.outputs.properties) outputs[p.name] = unknown;
+            this.warn(urn, `what ${q.name} is made of is not known in this preview, for some of its inputs are not`);
+        } else {
+            this.deployment = new Deployment(this.monitor, q.context, urn);
+            try {
+                const made = await this.deployment.do(context => c.construct({ urn, name: q.name, inputs: loadComponent(c.inputs, inputs) }, context));
+                outputs = store(c.outputs, made ?? {}, "what construct returned");
+                crosses(outputs);
+            } finally { this.deployment = undefined; }
+        }
+        this.monitor.registerOutputs({ urn, outputs });
+        return { urn, state: lowered(outputs), stateDependencies: dependencies(outputs) };
+    }
+    call(q) {
+        if (!this.p.components.length) throw unimplemented();
+        throw this.noSuch("method", q.token, this.p.functions);
+    }
+    // ownOptions returns the component's own options. Children of its package inherit the provider.
+    ownOptions({ provider, version, packageRef, ...o }) {
+        const named = o.providers.some(p => p.package === this.p.name);
+        return provider && !named ? { ...o, providers: [...o.providers, { package: this.p.name, reference: provider }] } : o;
+    }
+
     // preview returns the state that create or update would return: outputs with the name and type of an input have its value,
     // stable ones keep theirs, and the author's code may know others.
     async preview(r, q) {
@@ -297,6 +335,7 @@ const summarize = (d, ignore) => {
     return out;
 };
 
+const refusal = failures => new HuskError("invalid-argument", failures.map(f => (failures.length > 1 && f.path ? f.path + ": " : "") + f.reason).join("\n"), failures.length > 1 ? "" : failures[0].path);
 const unimplemented = () => new HuskError("unimplemented", "not implemented by the provider");
 
 /** Calls a method of the contract. */

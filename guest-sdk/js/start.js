@@ -41,7 +41,8 @@ __use({
 let server, calls = 0, pending = 0; // the number of the call that is served, 0 for none
 const settle = (call, ok, value) => { if (call === pending && call) { pending = 0; engine.settle(ok, value); } };
 runtime.uncaught = e => {
-    if (pending) settle(pending, false, { ...errorOf(e), message: "an error that nothing in the provider catches: " + errorOf(e).message });
+    if (pending && server && server.deployment) server.deployment.fail(e);
+    else if (pending) settle(pending, false, { ...errorOf(e), message: "an error that nothing in the provider catches: " + errorOf(e).message });
     else log("warning", "an error that nothing in the provider catches, after the call had its answer: " + errorOf(e).message);
 };
 const serve = (method, request) => {
@@ -54,6 +55,7 @@ const serve = (method, request) => {
 const idle = () => {
     if (!pending) { runtime.end(); return 0; }
     const wait = runtime.idle();
+    if (wait && pending && server.deployment?.waits) { server.deployment.next(); return 0; } // timers wait meanwhile
     if (wait > 0 && pending && ask("controlCancelled")) settle(pending, false, { kind: "cancelled", origin: "guest", message: "the call was cancelled" });
     return wait;
 };
@@ -61,4 +63,7 @@ engine.main(serve, idle, tagged, untagged, source);
 
 const { default: main } = await import("main");
 if (!main || !main.types) throw new TypeError("the provider's main file has no default export that provider({...}) made");
-server = new Server(main);
+server = new Server(main, {
+    start: operation => ask("monitorStart", operation), wait: () => ask("monitorWait"), registerResource: request => ask("monitorRegisterResource", request),
+    registerOutputs: request => { ask("monitorRegisterOutputs", request); }, registerPackage: request => ask("monitorRegisterPackage", request),
+}, (urn, message) => { about(urn); log("warning", message); });

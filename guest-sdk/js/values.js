@@ -1,9 +1,24 @@
 // Property values that JavaScript has no form of, and what is done with values of any kind. Objects and arrays are as in JSON.
+import { HuskError } from "./errors.js";
 
 /** A sensitive value. */
 export class Secret { constructor(value) { this.value = value; } }
 /** A value with the resources that it comes from. */
-export class Output { constructor(value, secret, dependencies) { this.value = value; this.secret = secret; this.dependencies = dependencies; } }
+export class Output {
+    constructor(value, secret, dependencies) { this.value = value; this.secret = secret; this.dependencies = dependencies; }
+    /** Reports whether all of the value is known. */
+    get known() { return !containsUnknowns(this.value); }
+    /** Returns what f makes of the value without secrets, or a promise of it. Of an unknown, f makes nothing. */
+    apply(f) {
+        if (!this.known) return outputOf(unknown).marked(this);
+        const v = given(f(unwrapped(this.value)));
+        return thenable(v) ? v.then(x => outputOf(x).marked(this)) : outputOf(v).marked(this);
+    }
+    /** Returns the part at a path: subjects[0].name. */
+    get(path) { return outputOf(part(this, parsePath(path))); }
+    /** Returns the same as a value that is computed from others: with their dependencies, and secret if a part of them is. */
+    marked(from) { return outputOf(this, containsSecrets(from), dependenciesOf(from)); }
+}
 /** A value that is known after the deployment only. */
 export class Unknown {}
 export const unknown = new Unknown();
@@ -117,6 +132,108 @@ export const transform = (v, f) => {
     else if (isObject(v)) { const o = Object.create(null); for (const k of Object.keys(v)) o[k] = transform(v[k], f); v = o; }
     return f(v);
 };
+
+// Outputs: values of a component, which may be unknown, secret, and of other resources.
+
+/** Returns a value as an output. Wrappers never nest. */
+export const outputOf = (value, secret = false, dependencies = []) => {
+    const from = new Set(dependencies);
+    for (; value instanceof Secret || value instanceof Output; value = value.value) {
+        secret ||= value instanceof Secret || value.secret;
+        for (const urn of value.dependencies || []) from.add(urn);
+    }
+    return new Output(value, secret, sorted(from));
+};
+/** Returns the URNs of the resources that a value and its parts come from. */
+export const dependenciesOf = v => {
+    const found = new Set(), within = v => { if (v instanceof Output) v.dependencies.forEach(urn => found.add(urn)); parts(v).forEach(within); };
+    within(v);
+    return sorted(found);
+};
+/** Returns a value without secrets and outputs in all its parts. */
+export const unwrapped = v => transform(v, plain);
+export const thenable = v => typeof v === "object" && v !== null && typeof v.then === "function";
+export const literal = v => isObject(v) && [null, Object.prototype].includes(Object.getPrototypeOf(v));
+
+/** A resource that a component declared or read. */
+export class Child {
+    #made; #preview;
+    constructor(made, preview) { this.#made = made; this.#preview = preview; }
+    /** What options and references have of it. */
+    static madeOf(child) { return child.#made; }
+    #depending(v, name) { return outputOf(v, false, [this.#made.urn, ...(this.#made.stateDependencies || []).flatMap(d => name === undefined || d.key === name ? d.urns : [])]); }
+    get urn() { return this.#depending(this.#made.urn, "urn"); }
+    get id() { return this.#depending(this.#made.custom ? this.#made.id || unknown : null, "id"); }
+    get outputs() { return this.#depending(this.#made.state); }
+    output(path) {
+        const [name, ...rest] = parsePath(path);
+        if (name === "urn" && !rest.length) return this.urn;
+        if (name === "id" && !rest.length) return this.id;
+        const found = get(this.#made.state, name);
+        return this.#depending(found === undefined && this.#preview ? unknown : part(found, rest), name);
+    }
+    get reference() { return this.#depending(new Reference(this.#made.urn, this.#made.custom ? this.#made.id : null, "")); }
+}
+
+// part returns the part of a value at a path, null where there is none. Within an unknown, all is unknown; within a secret, secret.
+const part = (v, path) => {
+    for (const segment of path) {
+        const inner = plain(v);
+        if (inner === unknown) return v;
+        const next = typeof segment === "number" ? Array.isArray(inner) ? inner[segment] : undefined : isObject(inner) ? get(inner, segment) : undefined;
+        v = v instanceof Secret ? outputOf(next ?? null, true) : v instanceof Output ? outputOf(next ?? null, v.secret, v.dependencies) : next ?? null;
+    }
+    return v;
+};
+
+/** Returns an author's value as properties have it, or a promise of that if a part is a promise. */
+export const given = (v, path = []) => {
+    const wrong = what => new HuskError("invalid-argument", `a property cannot be ${what}`, pathText(path));
+    if (path.length > 128) throw wrong("nested more than 128 deep");
+    switch (typeof v) {
+    case "undefined": return null;
+    case "boolean": case "number": return v;
+    case "string": return v.toWellFormed();
+    case "object": break;
+    default: throw wrong(`a ${typeof v}`);
+    }
+    if (v === null) return null;
+    if (v instanceof Child) return wire(v.reference);
+    if (thenable(v)) return v.then(x => given(x, path));
+    if (v instanceof Output || v instanceof Secret) {
+        const inner = given(v.value, path), around = x => wire(v instanceof Secret ? outputOf(x, true) : outputOf(x, v.secret, v.dependencies));
+        return thenable(inner) ? inner.then(around) : around(inner);
+    }
+    if (v === unknown || untagged(v)) return v;
+    if (!Array.isArray(v) && !literal(v)) throw wrong(`a ${v.constructor.name}`);
+    const keys = Array.isArray(v) ? v.keys() : Object.keys(v), out = Array.isArray(v) ? [] : Object.create(null), waiting = [];
+    const put = (k, x) => { if (Array.isArray(v)) out[k] = x; else if (!isNull(x)) set(out, k, x); };
+    for (const k of keys) {
+        const x = given(v[k], [...path, k]);
+        if (thenable(x)) waiting.push(x.then(found => put(k, found))); else put(k, x);
+    }
+    return waiting.length ? Promise.all(waiting).then(() => out) : out;
+};
+/** Returns an output as it crosses: without dependencies it is a plain value, or a secret. */
+export const wire = o => o.dependencies.length ? o : o.secret ? new Secret(o.value) : o.value;
+/** Returns properties without outputs, as a state has them. */
+export const lowered = v => {
+    if (v instanceof Output) { const inner = lowered(v.value); return v.secret ? new Secret(inner) : inner; }
+    if (v instanceof Secret) return new Secret(lowered(v.value));
+    if (Array.isArray(v)) return v.map(lowered);
+    return isObject(v) ? Object.keys(v).reduce((out, k) => set(out, k, lowered(v[k])), Object.create(null)) : v;
+};
+/** Lists the resources that each property comes from. */
+export const dependencies = m => keysOf(m).map(key => ({ key, urns: dependenciesOf(m[key]) })).filter(d => d.urns.length);
+
+/** Returns one output of several: a list or object with outputs in it. */
+export const all = values => {
+    const v = given(values);
+    if (thenable(v)) throw new TypeError("all() takes outputs, and no promises: await Promise.all first");
+    return outputOf(v);
+};
+/** Returns one text of several parts. */
+export const concat = (...parts) => all(parts).apply(list => list.map(x => x === null ? "" : typeof x === "object" ? (() => { throw new HuskError("invalid-argument", `text cannot be made of a value of kind ${kindOf(x)}`); })() : String(x)).join(""));
 
 // Paths: lists of keys, indexes, and the wildcard.
 

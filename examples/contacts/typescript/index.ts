@@ -1,7 +1,7 @@
 // The provider contacts, as ../provider has it in Go.
 import {
-    func, HuskError, integer, list, NotFound, object, optional, parse, provider, resource, secret, string,
-    type CreateRequest, type DeleteRequest, type Field, type Inputs, type ReadRequest, type Resource, type State, type UpdateRequest,
+    component, concat, func, HuskError, integer, InvalidArgument, list, NotFound, object, optional, output, parse, provider, resource, secret, string,
+    type Child, type CreateRequest, type DeleteRequest, type Field, type Inputs, type ReadRequest, type Resource, type State, type UpdateRequest,
 } from "@husk/provider";
 
 const address = object("contacts:index/address:Address", { city: string(), street: optional(string()) });
@@ -68,6 +68,27 @@ class Contact implements Resource<typeof inputs, typeof state> {
     }
 }
 
+const contact = resource("contacts:index:Contact", { inputs, state }, new Contact());
+
+// A contact for each of its names. The first one is made before the others.
+const team = component("contacts:index:Team", {
+    inputs: {
+        names: list(string(), { doc: "Each name makes a contact." }),
+        domain: output(string({ doc: "What follows each name and @." })),
+        note: optional(secret(output(string({ doc: "The password of each contact." })))),
+    },
+    outputs: { ids: list(string(), { doc: "The IDs of the contacts, in the order of the names." }), count: integer(), domain: string() },
+}, async ({ name, inputs: { names, domain, note } }, context) => {
+    const twice = names.findIndex((one, i) => names.indexOf(one) < i);
+    if (twice >= 0) throw new InvalidArgument(`names[${twice}]`, `${names[twice]} is in the team already`);
+    const contacts: Promise<Child>[] = [];
+    for (const one of names) {
+        const given = { name: concat(one, "@", domain), password: note };
+        contacts.push(context.resource(contact, `${name}-${one}`, given, { dependsOn: contacts.slice(0, 1) }));
+    }
+    return { ids: (await Promise.all(contacts)).map(one => one.id), count: names.length, domain };
+});
+
 const find = func("contacts:index:find", {
     inputs: { tag: string(), limit: integer({ default: 10, min: 1 }) },
     result: { names: list(string()), tag: string() },
@@ -81,6 +102,7 @@ export default provider({
     name: "contacts", version: "1.0.0", description: "Contacts of a service.",
     config: { url: string({ doc: "Where the service is." }) },
     configure(config) { url = config.url; },
-    resources: [resource("contacts:index:Contact", { inputs, state }, new Contact())],
+    resources: [contact],
+    components: [team],
     functions: [find],
 });

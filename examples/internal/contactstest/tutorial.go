@@ -70,11 +70,14 @@ func (u *Tutorial) Sh(command string) string {
 	return string(out)
 }
 
-// Builds requires that the provider notes, which is the first block of a language in the text, builds as a file.
+// Builds requires that the provider notes, which the blocks of a language in the text are, builds as a file.
 func (u *Tutorial) Builds(language, file string) {
-	_, block, found := strings.Cut(u.text, "```"+language+"\n")
-	require.True(u.t, found)
-	block, _, _ = strings.Cut(block, "```")
-	require.NoError(u.t, os.WriteFile(filepath.Join(u.Dir, file), []byte(block), 0o644))
+	var program strings.Builder
+	for _, block := range strings.Split(u.text, "```"+language+"\n")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		program.WriteString(block)
+	}
+	require.NotZero(u.t, program.Len())
+	require.NoError(u.t, os.WriteFile(filepath.Join(u.Dir, file), []byte(program.String()), 0o644))
 	require.Contains(u.t, u.Sh("husk provider build . -o notes.wasm"), "notes 0.1.0")
 }

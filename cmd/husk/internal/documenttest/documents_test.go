@@ -168,7 +168,7 @@ import (
 	},
 	"docs/tutorial-provider-typescript.md": {
 		leave("packages of npm and an engine, which TestTutorial of examples/contacts/typescript/test has"), leave("the same test"), leave("the same test"),
-		leave("the same test"), leave("the same test"), leave("the same test"),
+		leave("the same test"), leave("the same test"), leave("the same test"), leave("the same test"),
 	},
 	"docs/tutorial-provider-python.md": {
 		leave("packages of PyPI and an engine, which TestTutorial of examples/contacts/python/test has"), leave("the same test"), leave("the same test"),
