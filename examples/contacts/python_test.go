@@ -45,8 +45,10 @@ func python(t testing.TB, file string, args ...string) *exec.Cmd {
 
 // TestTheSDKInPython runs the SDK's own tests.
 func TestTheSDKInPython(t *testing.T) {
-	out, err := python(t, "test_sdk.py").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	for _, file := range []string{"test_sdk.py", "test_component.py"} {
+		out, err := python(t, file).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
 }
 
 func openPython(t testing.TB) abi.Provider {
@@ -82,10 +84,23 @@ func (p *process) serve(ctx context.Context, c *abi.Call) error {
 	require.NoError(p.t, err)
 	_, err = p.to.Write(append(line, '\n'))
 	require.NoError(p.t, err)
-	line, err = p.from.ReadBytes('\n')
-	require.NoError(p.t, err, "to %s", method)
-	var got struct{ Answer, Error map[string]any }
-	require.NoError(p.t, json.Unmarshal(line, &got))
+	var got struct {
+		Call                  string
+		Params, Answer, Error map[string]any
+	}
+	for {
+		line, err = p.from.ReadBytes('\n')
+		require.NoError(p.t, err, "to %s", method)
+		got.Call = ""
+		require.NoError(p.t, json.Unmarshal(line, &got))
+		if got.Call == "" {
+			break
+		}
+		line, err = json.Marshal(p.monitor(ctx, got.Call, got.Params))
+		require.NoError(p.t, err)
+		_, err = p.to.Write(append(line, '\n'))
+		require.NoError(p.t, err)
+	}
 	if got.Error != nil {
 		e := &abi.Error{}
 		unframe(p.t, reflect.ValueOf(e).Elem(), got.Error)
@@ -95,12 +110,54 @@ func (p *process) serve(ctx context.Context, c *abi.Call) error {
 	return nil
 }
 
+// monitor has the monitor of the call serve the provider.
+func (p *process) monitor(ctx context.Context, function string, params map[string]any) map[string]any {
+	m := abi.MonitorFrom(ctx)
+	var answer any = struct{}{}
+	var err error
+	switch function {
+	case "monitorRegisterResource":
+		var request abi.RegisterResourceRequest
+		unframe(p.t, reflect.ValueOf(&request).Elem(), params)
+		answer, err = m.RegisterResource(ctx, request)
+	case "monitorRegisterOutputs":
+		var request abi.RegisterOutputsRequest
+		unframe(p.t, reflect.ValueOf(&request).Elem(), params)
+		err = m.RegisterOutputs(ctx, request)
+	case "monitorStart":
+		var operation abi.Operation
+		unframe(p.t, reflect.ValueOf(&operation).Elem(), params)
+		answer, err = m.Start(ctx, operation)
+	case "monitorWait":
+		answer, err = m.Wait(ctx)
+	default:
+		p.t.Errorf("the provider calls %s", function)
+	}
+	name := "answer"
+	if err != nil {
+		name, answer = "error", abi.AsError(err)
+	}
+	sent, err := framed(reflect.ValueOf(answer))
+	require.NoError(p.t, err)
+	return map[string]any{name: sent}
+}
+
 // key returns the name that a field has in a module.
 func key(field string) string {
 	if strings.ToUpper(field) == field {
 		return strings.ToLower(field)
 	}
+	field = initials.Replace(field)
 	return strings.ToLower(field[:1]) + field[1:]
+}
+
+var initials = strings.NewReplacer("URN", "Urn", "ID", "Id")
+
+// caseOf returns the field of a variant that counts, which is invalid where nothing is in it, and its name.
+func caseOf(v reflect.Value) (reflect.Value, string) {
+	name := v.FieldByName("Case").Interface().(fmt.Stringer).String()
+	name = hyphenated.ReplaceAllStringFunc(name, func(s string) string { return strings.ToUpper(s[1:]) })
+	return v.FieldByNameFunc(func(field string) bool { return key(field) == name }), name
 }
 
 var features = []string{"secrets", "resourceReferences", "outputs", "autonaming", "preview", "writeOnly", "readFirst"}
@@ -111,6 +168,9 @@ func framed(v reflect.Value) (any, error) {
 	case property.Map:
 		data, err := guestcbor.Marshal(x)
 		return map[string]any{"cbor": base64.StdEncoding.EncodeToString(data)}, err
+	case property.Value:
+		data, err := guestcbor.Marshal(property.NewMap(property.Entry{Key: "one", Value: x}))
+		return map[string]any{"one": base64.StdEncoding.EncodeToString(data)}, err
 	case abi.Features:
 		all := map[string]any{}
 		for i, name := range features {
@@ -132,7 +192,20 @@ func framed(v reflect.Value) (any, error) {
 		return framed(v.Elem())
 	case reflect.Struct:
 		all := map[string]any{}
+		if v.FieldByName("Case").IsValid() {
+			field, name := caseOf(v)
+			all["case"] = name
+			if !field.IsValid() {
+				return all, nil
+			}
+			one, err := framed(field)
+			all["value"] = one
+			return all, err
+		}
 		for i := range v.NumField() {
+			if f := v.Type().Field(i); !f.IsExported() || f.Name == "Cause" {
+				continue
+			}
 			one, err := framed(v.Field(i))
 			if err != nil {
 				return nil, err
@@ -166,6 +239,13 @@ func unframe(t testing.TB, to reflect.Value, from any) {
 		*x, err = guestcbor.Unmarshal(data)
 		require.NoError(t, err)
 		return
+	case *property.Value:
+		data, err := base64.StdEncoding.DecodeString(from.(map[string]any)["one"].(string))
+		require.NoError(t, err)
+		m, err := guestcbor.Unmarshal(data)
+		require.NoError(t, err)
+		*x = m.Get("one")
+		return
 	case *abi.Features:
 		for i, name := range features {
 			if from.(map[string]any)[name] == true {
@@ -180,6 +260,17 @@ func unframe(t testing.TB, to reflect.Value, from any) {
 		unframe(t, to.Elem(), from)
 	case reflect.Struct:
 		all := from.(map[string]any)
+		if c := to.FieldByName("Case"); c.IsValid() {
+			for i := range 8 {
+				c.SetUint(uint64(i))
+				if field, name := caseOf(to); name == all["case"] {
+					unframe(t, field, all["value"])
+					return
+				}
+			}
+			t.Errorf("no such case: %v", all["case"])
+			return
+		}
 		for i := range to.NumField() {
 			if f := to.Type().Field(i); f.IsExported() && f.Name != "Cause" {
 				unframe(t, to.Field(i), all[key(f.Name)])

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal, TypeVar
 
 from husk_provider import (
-    Created, CreateRequest, DeleteRequest, Field, HuskError, Listed, ListRequest, NotFound, Page, Provider, Read, ReadRequest, Resource,
-    UpdateRequest, http, parse,
+    Child, Component, ConstructRequest, Context, Created, CreateRequest, DeleteRequest, Field, HuskError, InvalidArgument, Listed, ListRequest,
+    NotFound, Output, Page, Provider, Read, ReadRequest, Resource, UpdateRequest, concat, http, parse,
 )
 
 provider = Provider("contacts", "1.0.0", description="Contacts of a service.")
@@ -115,6 +115,35 @@ class Contact(Resource[Inputs, State]):
 
     def list(self, request: ListRequest) -> Page:
         return Page([Listed(one.id, one.name) for one in call(list[Entry], "GET", "/contacts")])
+
+
+@dataclass(kw_only=True)
+class TeamInputs:
+    names: Annotated[list[str], Field(doc="Each name makes a contact.")]
+    domain: Annotated[Output[str], Field(doc="What follows each name and @.")]
+    note: Annotated[Output[str] | None, Field(secret=True, doc="The password of each contact.")] = None
+
+
+@dataclass(kw_only=True)
+class TeamOutputs:
+    ids: Annotated[list[Output[str]], Field(doc="The IDs of the contacts, in the order of the names.")]
+    count: int
+    domain: Output[str]
+
+
+# A contact for each of its names. The first one is made before the others.
+@provider.component("contacts:index:Team")
+class Team(Component[TeamInputs, TeamOutputs]):
+    def construct(self, request: ConstructRequest[TeamInputs], context: Context) -> TeamOutputs:
+        given = request.inputs
+        for i, name in enumerate(given.names):
+            if name in given.names[:i]:
+                raise InvalidArgument(f"names[{i}]", f"{name} is in the team already")
+        contacts: list[Child] = []
+        for name in given.names:
+            inputs = {"name": concat(name, "@", given.domain), "password": given.note}
+            contacts.append(context.resource("contacts:index:Contact", f"{request.name}-{name}", inputs, depends_on=contacts[:1]))
+        return TeamOutputs(ids=[contact.id for contact in contacts], count=len(contacts), domain=given.domain)
 
 
 @dataclass(kw_only=True)

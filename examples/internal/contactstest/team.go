@@ -23,7 +23,7 @@ import (
 const Team = "contacts:index:Team"
 
 // lacking are the languages whose SDK has no components yet.
-var lacking = []string{"c", "python", "rust"}
+var lacking = []string{"c", "rust"}
 
 // Twin declares the provider in Go with all that the one in a language has.
 func Twin(language string) guest.Provider {

@@ -24,18 +24,22 @@ its own instance only. What runs when modules are imported runs once, before the
 """
 
 from . import http as http
+from .component import Alias, CallOptions, Context, ResourceOptions, Timeouts
 from .errors import ErrorKind, HuskError, InitFailed, InvalidArgument, NotFound, Unavailable
 from .host import Item, assets, cancelled, kv, log
+from .outputs import Child, all_of, concat
 from .provider import (
-    Autonaming, CapabilityRequest, Change, CheckFailure, CheckRequest, Created, CreateRequest, DeleteRequest, Diff, DiffRequest, ExistsRequest,
+    Autonaming, CapabilityRequest, Change, CheckFailure, CheckRequest, Component, ConstructRequest, Created, CreateRequest, DeleteRequest, Diff,
+    DiffRequest, ExistsRequest,
     Listed, ListRequest, Page, PreviewRequest, Provider, Read, ReadRequest, Resource, UpdateRequest,
 )
 from .shapes import Field, dump, parse
 from .values import Archive, Asset, Output, Reference, Secret, Unknown, unknown
 
 __all__ = [
-    "Archive", "Asset", "Autonaming", "CapabilityRequest", "Change", "CheckFailure", "CheckRequest", "Created", "CreateRequest", "DeleteRequest", "Diff",
-    "DiffRequest", "ErrorKind", "ExistsRequest", "Field", "HuskError", "InitFailed", "InvalidArgument", "Item", "Listed", "ListRequest", "NotFound",
-    "Output", "Page", "PreviewRequest", "Provider", "Read", "ReadRequest", "Reference", "Resource", "Secret", "Unavailable", "Unknown", "UpdateRequest",
-    "assets", "cancelled", "dump", "http", "kv", "log", "parse", "unknown",
+    "Alias", "all_of", "Archive", "Asset", "assets", "Autonaming", "CallOptions", "cancelled", "CapabilityRequest", "Change", "CheckFailure",
+    "CheckRequest", "Child", "Component", "concat", "ConstructRequest", "Context", "Created", "CreateRequest", "DeleteRequest", "Diff", "DiffRequest",
+    "dump", "ErrorKind", "ExistsRequest", "Field", "http", "HuskError", "InitFailed", "InvalidArgument", "Item", "kv", "Listed", "ListRequest", "log",
+    "NotFound", "Output", "Page", "parse", "PreviewRequest", "Provider", "Read", "ReadRequest", "Reference", "Resource", "ResourceOptions", "Secret",
+    "Timeouts", "Unavailable", "Unknown", "unknown", "UpdateRequest",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing
 from typing import Any, Callable, Generic, Iterable, Literal, NamedTuple, Sequence, TypeVar
 
+from .component import Context
 from .schema import ObjectType, Type, nearest
 from .shapes import doc_of, inputs_of, named, outputs_of
 
@@ -208,6 +209,21 @@ class Resource(Generic[I, S]):
         raise NotImplementedError
 
 
+class ConstructRequest(Request, Generic[I]):
+    inputs: I
+
+
+class Component(Generic[I, S]):
+    """The base of what declares the children of a component, with the dataclasses of its inputs and outputs: class Team(Component[Inputs, Outputs]).
+
+    Fields of a type Output[T] are passed on as they are. The others decide which children there are: they must be known and not secret, and if one is
+    unknown in a preview, the preview has no children.
+    """
+
+    def construct(self, request: ConstructRequest[I], context: Context) -> S:
+        raise NotImplementedError
+
+
 METHODS = ("create", "read", "update", "delete", "check", "diff", "preview", "list", "exists")
 
 
@@ -238,6 +254,16 @@ class DeclaredResource(_Given):
     @property
     def autoname(self) -> bool:
         return any(p.autoname for p in self.inputs.properties)
+
+
+class DeclaredComponent(_Given):
+    token: str
+    code: Component[Any, Any]
+    inputs: ObjectType
+    outputs: ObjectType
+    doc: str
+    deprecated: str
+    aliases: list[str]
 
 
 class DeclaredFunction(_Given):
@@ -289,6 +315,7 @@ class Provider:
         self.configuring: Callable[[Any], None] | None = None
         self.closing: Callable[[], None] | None = None
         self.resources: list[DeclaredResource] = []
+        self.components: list[DeclaredComponent] = []
         self.functions: list[DeclaredFunction] = []
         self.types: list[ObjectType] = []
         self.write_only = False
@@ -328,7 +355,31 @@ class Provider:
             if "update" not in can:
                 for p in r.inputs.properties:
                     p.replace = True
+            _without_outputs(token, r.inputs, r.state)
+            if any(c.token == token for c in self.components):
+                raise TypeError(f"{token}: it is declared twice")
             self._declare(self.resources, r, r.inputs, r.state)
+            return cls
+
+        return declare
+
+    def component(self, token: str, *, doc: str = "", deprecated: str = "", aliases: Sequence[str] = ()) -> Callable[[type[K]], type[K]]:
+        """Declares a type of component: @provider.component("greet:index:Hall") above a class with the base Component."""
+        self._token(token)
+
+        def declare(cls: type[K]) -> type[K]:
+            if getattr(cls, "construct", None) is Component.construct:
+                raise TypeError(f"{token}: a component needs a method construct")
+            _synchronous(cls.construct, f"{token}: construct")
+            inputs, outputs = _arguments(cls, token, Component)
+            c = DeclaredComponent(
+                token=token, code=cls(), inputs=inputs_of(inputs), outputs=outputs_of(outputs), doc=doc or doc_of(cls), deprecated=deprecated, aliases=list(aliases))
+            for name in ("id", "urn"):
+                if name in c.outputs.by_name:
+                    raise TypeError(f"{token}: its outputs must not have a property {name}: every resource has one already")
+            if any(r.token == token for r in self.resources):
+                raise TypeError(f"{token}: it is declared twice")
+            self._declare(self.components, c, c.inputs, c.outputs)
             return cls
 
         return declare
@@ -342,6 +393,7 @@ class Provider:
             f = DeclaredFunction(
                 token=token, call=call if args else lambda _: call(), inputs=inputs_of(args), result=outputs_of(result), doc=doc or doc_of(call),
                 deprecated=deprecated)
+            _without_outputs(token, f.inputs, f.result)
             self._declare(self.functions, f, f.inputs, f.result)
             return call
 
@@ -353,6 +405,7 @@ class Provider:
             raise TypeError(f"{self.name}: configure is declared twice")
         config, _ = _hints(call, f"{self.name}: configure")
         self.config = inputs_of(config)
+        _without_outputs(self.name, self.config)
         self.configuring = call if config else lambda _: call()
         self._collect(self.config)
         return call
@@ -410,13 +463,21 @@ class Provider:
 
 
 R = TypeVar("R", bound=Resource[Any, Any])
+K = TypeVar("K", bound=Component[Any, Any])
 
 
-def _arguments(cls: type, token: str) -> tuple[type, type]:
-    """Returns the dataclasses of inputs and state that the base of a resource names."""
+def _without_outputs(token: str, *objects: ObjectType) -> None:
+    for p in (p for o in objects for p in o.properties):
+        if p.type.has_outputs():
+            raise TypeError(f"{token}: {p.name}: only fields of a component are an Output")
+
+
+def _arguments(cls: type, token: str, of: Any = Resource) -> tuple[type, type]:
+    """Returns the dataclasses that the base of a resource or component names."""
     for one in cls.__mro__:
         for base in getattr(one, "__orig_bases__", ()):
-            if typing.get_origin(base) is Resource:
-                inputs, state = typing.get_args(base)
-                return inputs, state
-    raise TypeError(f"{token}: its class has the base Resource[Inputs, State], with the dataclasses of its inputs and state")
+            if typing.get_origin(base) is of:
+                inputs, outputs = typing.get_args(base)
+                return inputs, outputs
+    names = "Resource[Inputs, State]" if of is Resource else "Component[Inputs, Outputs]"
+    raise TypeError(f"{token}: its class has the base {names}, with the dataclasses of its inputs and {'state' if of is Resource else 'outputs'}")

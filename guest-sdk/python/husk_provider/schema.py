@@ -23,12 +23,23 @@ MAX_INTEGER = 1 << 53  # the largest up to which a double holds every integer
 class Type:
     """A type of values. Its kind is string, boolean, number, integer, any, asset, archive, resource, array, map, object, or union."""
 
-    def __init__(self, kind: str, element: Type | None = None, object: ObjectType | None = None, one_of: Sequence[Type] = (), token: str = "") -> None:
+    def __init__(self, kind: str, element: Type | None = None, object: ObjectType | None = None, one_of: Sequence[Type] = (), token: str = "",
+        output: bool = False) -> None:
         self.kind = kind
         self.element = element
         self.object = object
         self.one_of = one_of
         self.token = token
+        self.output = output  # it is one of a component, which may be unknown or secret
+
+    def as_output(self) -> Type:
+        return Type(self.kind, self.element, self.object, self.one_of, self.token, True)
+
+    def has_outputs(self) -> bool:
+        """Reports whether a value has outputs in it."""
+        if self.object:
+            return self.output or any(p.type.has_outputs() for p in self.object.properties)
+        return self.output or self.element is not None and self.element.has_outputs() or any(u.has_outputs() for u in self.one_of)
 
     def __str__(self) -> str:
         """The type as messages show it."""
@@ -439,6 +450,13 @@ def _object_json(o: ObjectType) -> dict[str, Any]:
     return present({"description": o.doc, "type": "object", "properties": _properties_json(o), "required": _required(o)})
 
 
+def _about_json(r: Any, outputs: ObjectType) -> dict[str, Any]:
+    return present({
+        "description": r.doc, "deprecationMessage": r.deprecated, "properties": _properties_json(outputs), "required": _required(outputs),
+        "inputProperties": _properties_json(r.inputs), "requiredInputs": _required(r.inputs), "aliases": [{"type": a} for a in r.aliases],
+    })
+
+
 def document(p: Any) -> str:
     """Returns the package schema of a provider, as the SDK for Go writes it."""
     return json.dumps(present({
@@ -450,13 +468,11 @@ def document(p: Any) -> str:
             "language": _extension(
                 schemaCheck=True, schemaDiff=True, schemaConfigure=p.configuring is None, deferred=p.configuring is None or p.deferred),
         }),
-        "resources": {r.token: present({
-            "description": r.doc, "deprecationMessage": r.deprecated, "properties": _properties_json(r.state), "required": _required(r.state),
-            "inputProperties": _properties_json(r.inputs), "requiredInputs": _required(r.inputs), "aliases": [{"type": a} for a in r.aliases],
-            "language": _extension(
+        "resources": dict(sorted([*((r.token, present({
+            **_about_json(r, r.state), "language": _extension(
                 deleteBeforeReplace=r.delete_before_replace, identity=r.identity, schemaCheck="check" not in r.can and not r.autoname,
                 schemaDiff="diff" not in r.can),
-        }) for r in p.resources},
+        })) for r in p.resources), *((c.token, {**_about_json(c, c.outputs), "isComponent": True}) for c in p.components)])),
         "functions": {f.token: present({
             "description": f.doc, "deprecationMessage": f.deprecated, "inputs": _object_json(f.inputs), "outputs": _object_json(f.result),
         }) for f in p.functions},

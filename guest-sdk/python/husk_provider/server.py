@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from types import TracebackType
 from typing import Any, Callable, Sequence
 
-from . import host, shapes
+from . import component, host, shapes
+from .component import Context, Deployment
 from .errors import HuskError, InitFailed, NotFound
 from .provider import (
-    Autonaming, Change, CheckFailure, CheckRequest, CreateRequest, DeclaredFunction, DeclaredResource, DeleteRequest, Diff, DiffRequest, ExistsRequest,
-    ListRequest, PreviewRequest, Provider, ReadRequest, UpdateRequest,
+    Autonaming, Change, CheckFailure, CheckRequest, ConstructRequest, CreateRequest, DeclaredComponent, DeclaredFunction, DeclaredResource, DeleteRequest,
+    Diff, DiffRequest, ExistsRequest, ListRequest, PreviewRequest, Provider, ReadRequest, UpdateRequest,
 )
+from .outputs import dependencies, lowered, output_of
 from .schema import ObjectType, Property, check, diff, document, nearest
 from .values import (
     Output, Properties, Secret, Value, by_key, contains_path, contains_secrets, contains_unknowns, crosses, equal, is_null, parse_path, parts, path_text,
@@ -251,10 +254,13 @@ class Server:
         token = token if isinstance(token, str) else "".join(token).rpartition("$")[2]
         found = next((r for r in self.p.resources if r.token == token), None) or next((r for r in self.p.resources if token in r.aliases), None)
         if found is None:
-            raise self.no_such("resource type", token, self.p.resources)
+            raise self.no_such("resource type", token, self.all_types())
         return found
 
-    def no_such(self, what: str, token: str, all: Sequence[DeclaredResource | DeclaredFunction]) -> HuskError:
+    def all_types(self) -> list[DeclaredResource | DeclaredComponent]:
+        return sorted([*self.p.resources, *self.p.components], key=lambda x: x.token)
+
+    def no_such(self, what: str, token: str, all: Sequence[DeclaredResource | DeclaredComponent | DeclaredFunction]) -> HuskError:
         names = {x.token.rpartition(":")[2]: x.token for x in reversed(all)}
         near = nearest(token.rpartition(":")[2], [x.token.rpartition(":")[2] for x in all])
         message = f"the package {self.p.name} {self.p.version} has no {what} {token}"
@@ -484,6 +490,68 @@ class Server:
         answer = r.code.list(ListRequest(query=q["query"], limit=q["limit"], page_size=q["pageSize"], continuation_token=q["continuationToken"]))
         found = [{"id": well_formed(x[0]), "name": well_formed(x[1]) if x[1:] else ""} for x in answer.resources]
         return {"resources": found, "continuationToken": answer.continuation_token}
+
+    # Components
+
+    def call_construct(self, q: dict[str, Any]) -> dict[str, Any]:
+        if not self.p.components:
+            raise _unimplemented()
+        c = next((c for c in self.p.components if c.token == q["type"]), None)
+        if c is None:
+            raise self.no_such("component", q["type"], self.all_types())
+        inputs, failures = check(c.inputs, q["inputs"])
+        if len(failures) == 1:
+            raise HuskError("invalid-argument", failures[0]["reason"], failures[0]["path"])
+        if failures:
+            raise HuskError("invalid-argument", "\n".join(f"{f['path']}: {f['reason']}" for f in failures))
+        for d in q["inputDependencies"]:
+            if d["urns"] and d["key"] in inputs:
+                inputs[d["key"]] = output_of(inputs[d["key"]], False, d["urns"])
+        hidden = component.opaque(c.inputs, inputs, secret=True)
+        if hidden:
+            raise HuskError("invalid-argument", "the provider cannot keep this input secret: its author would have to declare it as an output", path_text(hidden))
+        urn = host.call("monitorRegisterResource", {
+            "type": q["type"], "name": q["name"], "parent": q["parent"], "custom": False, "remote": False, "inputs": inputs,
+            "propertyDependencies": q["inputDependencies"], "options": self.own_options(q["options"]),
+        })["urn"]
+        host.begin(urn, 0)
+        outputs: Properties = {}
+        if self.undecided or component.opaque(c.inputs, inputs, secret=False):
+            outputs = {p.name: unknown for p in c.outputs.properties}
+            host.log.warning(f"what {q['name']} is made of is not known in this preview, for some of its inputs are not")
+        else:
+            outputs = self.constructed(c, ConstructRequest(urn=urn, name=q["name"], inputs=component.load(c.inputs, inputs)), Deployment(q["context"], urn))
+        host.call("monitorRegisterOutputs", {"urn": urn, "outputs": outputs})
+        return {"urn": urn, "state": lowered(outputs), "stateDependencies": dependencies(outputs)}
+
+    def call_call(self, q: dict[str, Any]) -> None:
+        if not self.p.components:
+            raise _unimplemented()
+        raise self.no_such("method", q["token"], self.p.functions)
+
+    def constructed(self, c: DeclaredComponent, request: ConstructRequest[Any], d: Deployment) -> Properties:
+        """Runs the author's code and waits for all that it declares. Outputs may declare more."""
+        try:
+            made = c.code.construct(request, Context(d))
+            while True:
+                d.finish()
+                outputs = shapes.store(c.outputs, made, "what construct returned")
+                if not d.running and not d.waiting:
+                    crosses(outputs)
+                    d.failure = HuskError("internal", "the component has ended, and declares no more children")
+                    return outputs
+        except BaseException as e:
+            d.failure = d.failure or e
+            with contextlib.suppress(BaseException):
+                d.finish()
+            raise d.failure
+
+    def own_options(self, o: dict[str, Any]) -> dict[str, Any]:
+        """Returns the component's own options. Children of its package inherit the provider."""
+        providers = o["providers"]
+        if o["provider"] and not any(p["package"] == self.p.name for p in providers):
+            providers = [*providers, {"package": self.p.name, "reference": o["provider"]}]
+        return {**o, "providers": providers, "provider": "", "version": "", "packageRef": ""}
 
     def preview(self, r: DeclaredResource, q: dict[str, Any]) -> Properties:
         """Returns the state that create or update would return.

@@ -10,6 +10,7 @@ import typing
 from typing import Annotated, Any, Iterable, Literal, NoReturn, TypeVar, Union
 
 from .errors import HuskError
+from .outputs import Child, output_of, wire
 from .schema import MAX_INTEGER, ObjectType, Property, Type, fits, fits_whole, is_integer
 from .values import (
     Archive, Asset, Output, Path, Properties, Reference, Secret, Segment, Unknown, Value, is_number, kind_of, path_text, plain, secret_of, unknown,
@@ -96,6 +97,8 @@ def _type_of(annotation: Any, said: Iterable[Any], where: str) -> tuple[Type, tu
         if kinds or kind is None:
             raise _wrong(where, "the values of a Literal are texts, or bools, or integers")
         return Type(kind), args
+    if origin is Output or annotation is Output:
+        return _element(args[0] if args else Any, where).as_output(), ()
     if origin is list:
         return Type("array", element=_element(args[0], where)), ()
     if origin is dict:
@@ -199,7 +202,7 @@ def outputs_of(cls: type | None) -> ObjectType:
 # Properties as instances.
 
 
-class _Loader:
+class Loader:
     """Makes instances of properties. What is missing or not known is None, or an error in what is whole, such as JSON."""
 
     def __init__(self, whole: bool = False) -> None:
@@ -243,7 +246,7 @@ class _Loader:
         if t.object:
             return self.object(t.object, v)
         if t.element and isinstance(v, list):
-            if t.element.kind == "string" and not self.whole and not set(map(type, v)) - {str}:  # most lists are of texts
+            if t.element.kind == "string" and not t.element.output and not self.whole and not set(map(type, v)) - {str}:  # most lists are of texts
                 return list(v)
             elements = []
             for i, x in enumerate(v):
@@ -279,7 +282,7 @@ class _Loader:
 
 def load(o: ObjectType, given: Properties) -> Any:
     """Returns properties as an author sees them: without secrets, and with None for what is missing or not known."""
-    return _Loader().object(o, given)
+    return Loader().object(o, given)
 
 
 def recorded(o: ObjectType, given: Properties) -> Any:
@@ -328,8 +331,10 @@ class Storer:
             return v
         if isinstance(v, Secret):
             return secret_of(self.value(t, v.value))
+        if isinstance(v, Child):
+            v = v.reference
         if isinstance(v, Output):
-            return v
+            return wire(output_of(v.value if t.kind == "any" else self.value(t, v.value), v.secret, v.dependencies))
         if t.kind == "any":
             return self.any(v)
         if t.object and isinstance(v, t.object.cls):
@@ -408,7 +413,7 @@ def repeated(o: ObjectType, given: Properties) -> Properties:
     """Returns properties without secrets and unknowns, as they are after an author has passed them on."""
     out = {}
     for p in o.properties:
-        v = _Loader().at(p.name, p.type, given.get(p.name))
+        v = Loader().at(p.name, p.type, given.get(p.name))
         if v is None and p.make and plain(given.get(p.name)) is not unknown:
             v = p.make()
         if v is not None:
@@ -440,7 +445,7 @@ def parse(as_type: Any, text: str | bytes) -> Any:
         found = json.loads(text, parse_constant=_no_number)
         if found is None:
             raise ValueError(f"expected {t}, got null")
-        return _Loader(whole=True).value(t, found)
+        return Loader(whole=True).value(t, found)
     except HuskError as e:
         raise ValueError(f"{e.path}: {e}".removeprefix(": ")) from None
     except RecursionError:

@@ -6,10 +6,12 @@ Objects are dicts, arrays are lists, and numbers are floats or ints.
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Iterable, Sequence, Union
+from typing import Any, Callable, Generic, Iterable, Sequence, TypeVar, Union
 
 MAX_DEPTH = 128  # levels of a value, as the engine counts them
 
+T = TypeVar("T")
+U = TypeVar("U")
 Value = Any
 Properties = dict[str, Value]
 
@@ -43,15 +45,71 @@ class Secret(_Record):
         return "Secret(...)"
 
 
-class Output(_Record):
-    """A value with the resources that it comes from."""
+class Output(_Record, Generic[T]):
+    """A value with the resources that it comes from. In a component it may be unknown or secret, or exist only when a child is made, which
+    value, secret, dependencies, and known wait for.
+    """
 
-    __slots__ = ("value", "secret", "dependencies")
+    __slots__ = ("_now", "_make", "_of")
 
-    def __init__(self, value: Value, secret: bool = False, dependencies: Sequence[str] = ()) -> None:
-        self.value = value
-        self.secret = secret
-        self.dependencies = list(dependencies)
+    def __init__(self, value: Any, secret: bool = False, dependencies: Sequence[str] = ()) -> None:
+        self._now: tuple[Any, bool, list[str]] | None = (value, secret, list(dependencies))
+        self._make: Callable[[], Output[Any]] | None = None
+        self._of: tuple[Any, ...] = ()
+
+    @staticmethod
+    def later(of: Sequence[Any], make: Callable[[], Output[Any]]) -> Output[Any]:
+        """Returns an output that exists once operations have ended."""
+        if all(o.ended for o in of):
+            return make()
+        out: Output[Any] = Output(None)
+        out._now, out._make, out._of = None, make, tuple(of)
+        return out
+
+    def _parts(self) -> tuple[Any, bool, list[str]]:
+        if self._now is None:
+            assert self._make
+            for operation in self._of:
+                operation.wait()
+            self._now = self._make()._parts()
+        return self._now
+
+    @property
+    def pending(self) -> tuple[Any, ...]:
+        """The operations that the value waits for."""
+        return self._of if self._now is None else ()
+
+    @property
+    def value(self) -> Any:
+        """The value as it is: perhaps unknown, with secrets in its parts."""
+        return self._parts()[0]
+
+    @property
+    def secret(self) -> bool:
+        return self._parts()[1]
+
+    @property
+    def dependencies(self) -> list[str]:
+        """The URNs of the resources that the value comes from."""
+        return self._parts()[2]
+
+    @property
+    def known(self) -> bool:
+        """Reports whether all of the value is known."""
+        return not contains_unknowns(self.value)
+
+    def apply(self, f: Callable[[T], U | Output[U]]) -> Output[U]:
+        """Returns what f makes of the value: unknown, without a call of f, if that is unknown, and secret if a part of it is."""
+        from .outputs import applied
+
+        return Output.later(self.pending, lambda: applied(self, f))
+
+    def get(self, path: str) -> Output[Any]:
+        """Returns the part at a path, such as subjects[0].name."""
+        from .outputs import output_of, part
+
+        parsed = parse_path(path)
+        return Output.later(self.pending, lambda: output_of(part(self, parsed)))
 
     def __repr__(self) -> str:
         return "Output(...)"

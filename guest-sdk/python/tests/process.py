@@ -1,6 +1,6 @@
 """Stands in for the engine of a module, so that tests ask the SDK on any Python: python3 process.py MODULE answers requests, a line of JSON each.
 
-Properties are {"cbor": BASE64} in lines. Requests of HTTP need no host here.
+Properties are {"cbor": BASE64} in lines, and a value {"one": BASE64} of an object with it. Requests of HTTP need no host here.
 """
 
 import base64
@@ -27,12 +27,18 @@ def call(name, params=None):
     if name == "httpSend":
         import husk_provider.http
 
-        sent = {h["name"]: h["value"].decode() for h in params["headers"]}
+        headers = {h["name"]: h["value"].decode() for h in params["headers"]}
         try:
-            r = husk_provider.http._natively(params["method"], params["url"], sent, params["body"], params["timeoutMs"] / 1000)
+            r = husk_provider.http._natively(params["method"], params["url"], headers, params["body"], params["timeoutMs"] / 1000)
         except husk_provider.HuskError as e:
             raise Error({"kind": e.kind, "origin": "remote", "message": str(e), "path": ""}) from None
         return {"status": r.status, "headers": [{"name": k, "value": v.encode()} for k, v in r.headers.items()], "body": r.body}
+    if name.startswith("monitor"):
+        print(json.dumps({"call": name, "params": sent(params)}), flush=True)
+        told = json.loads(sys.stdin.readline(), object_hook=arrived)
+        if "error" in told:
+            raise Error(told["error"])
+        return told["answer"]
     return False
 
 
@@ -126,14 +132,24 @@ def write(v, integers=False):
 def arrived(o):
     if list(o) == ["cbor"]:
         return read(base64.b64decode(o["cbor"]))
+    if list(o) == ["one"]:
+        return read(base64.b64decode(o["one"]))["one"]
     return {k: base64.b64decode(v) if k == "randomSeed" else v for k, v in o.items()}
 
 
+PROPERTIES = ("inputs", "state", "result", "outputs", "properties", "args")
+
+
 def sent(answer):
-    return {
-        k: {"cbor": base64.b64encode(write(v)).decode()} if k in ("inputs", "state", "result") and v is not None else sent(v) if isinstance(v, dict) else v
-        for k, v in (answer or {}).items()
-    }
+    return {k: one(k, v) for k, v in (answer or {}).items()}
+
+
+def one(k, v):
+    if k in PROPERTIES and v is not None:
+        return {"cbor": base64.b64encode(write(v)).decode()}
+    if k == "replacementTrigger" and v is not None:
+        return {"one": base64.b64encode(write({"one": v})).decode()}
+    return sent(v) if isinstance(v, dict) else v
 
 
 if __name__ == "__main__":

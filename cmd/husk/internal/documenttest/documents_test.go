@@ -172,7 +172,7 @@ import (
 	},
 	"docs/tutorial-provider-python.md": {
 		leave("packages of PyPI and an engine, which TestTutorial of examples/contacts/python/test has"), leave("the same test"), leave("the same test"),
-		leave("the same test"), leave("the same test"), leave("the same test"),
+		leave("the same test"), leave("the same test"), leave("the same test"), leave("the same test"),
 	},
 	"docs/tutorial-provider.md": {run("."), run("greeter"), run("greeter"), run("greeter"), run("greeter")},
 	"docs/tutorial-provider-c.md": {
