@@ -36,6 +36,18 @@ func NewError(kind ErrorKind, message string) *Error {
 	return &Error{Kind: kind, Message: message}
 }
 
+// NewRefusal returns the error that says why inputs or arguments are refused.
+func NewRefusal(failures []CheckFailure) *Error {
+	if len(failures) == 1 {
+		return &Error{Kind: ErrorKindInvalidArgument, Path: failures[0].Path, Message: failures[0].Reason}
+	}
+	reasons := make([]string, len(failures))
+	for i, f := range failures {
+		reasons[i] = f.Path + ": " + f.Reason
+	}
+	return NewError(ErrorKindInvalidArgument, strings.Join(reasons, "\n"))
+}
+
 // Error returns the error as people read it:
 //
 //	random 4.16.0: check: length: must be at least 1

@@ -245,12 +245,19 @@ func (p *Provider) serve(ctx context.Context, c *abi.Call) error {
 	var d, said answers.Declared
 	if c.Method.About() != abi.AboutPackage && (c.HasProperties() || c.Method.Kind() == abi.KindAsks) {
 		d = p.declared(ctx, c.Method, c.Subject())
-		if said = d; p.lenient && c.Method == abi.MethodInvoke {
+		if said = d; p.lenient && (c.Method == abi.MethodInvoke || c.Method == abi.MethodConstruct) {
 			said = p.packages.Of(ctx, p.asker(), c.Method, c.Subject())
 		}
 	}
-	if p.bySchema(ctx, c, d) || p.mayAnswer(ctx) && said.RefusesArguments(c) {
+	if p.bySchema(ctx, c, d) {
 		return nil
+	}
+	if p.mayAnswer(ctx) {
+		if refused, why := said.RefusesArguments(c); why != nil {
+			return p.sandbox.answered(c.Method, why)
+		} else if refused {
+			return nil
+		}
 	}
 	err := p.sandbox.serve(ctx, c.Method, func(ctx context.Context, guest *canon.Guest) error { return c.DoWith(ctx, guest) })
 	if p.lenient && errors.Is(err, abi.ErrUnimplemented) && p.bySchema(ctx, c, p.packages.Of(ctx, p.asker(), c.Method, c.Subject())) {

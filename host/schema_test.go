@@ -470,13 +470,26 @@ func TestArgumentsAreCheckedBySchema(t *testing.T) {
 		m := newMemory()
 		m.schema = `{"name": "hand", "functions": {"hand:index:echo": {
 			"inputs": {"properties": {"text": {"type": "string", "default": "none"}}},
-			"outputs": {"properties": {"text": {"type": "string"}}}, "language": {"husk": {"schemaCheck": true}}}}}`
+			"outputs": {"properties": {"text": {"type": "string"}}}, "language": {"husk": {"schemaCheck": true}}}},
+			"resources": {"hand:index:Box": {"isComponent": true, "inputProperties": {"text": {"type": "string", "default": "none"}},
+			"properties": {"text": {"type": "string"}}, "language": {"husk": {"schemaCheck": true}}}}}`
 		echo := m.put(words(0, 0, 0, 0, 0))
 		answer := func(at uint32, parameter string) code {
 			return i32Const(int32(echo+at)) + code("\x20"+parameter+"\x36\x02\x00")
 		}
 		body := answer(4, "\x02") + answer(8, "\x03") + returns(int32(echo))
-		p := setUp(t, m.assemble(t, map[string]code{"configure": m.returns(words(0)), "invoke": body}, host.ProviderOptions{Lenient: lenient}))
+		box := m.put(words(0, 0, 0, 0, 0, 0, 0))
+		inputs := func(at uint32, from string) code { // from the request, of which the host passes the address
+			return i32Const(int32(box+at)) + code("\x20\x00\x28\x02"+from+"\x36\x02\x00")
+		}
+		construct := inputs(12, "\x18") + inputs(16, "\x1c") + returns(int32(box))
+		p := setUp(t, m.assemble(t, map[string]code{"configure": m.returns(words(0)), "invoke": body, "construct": construct}, host.ProviderOptions{Lenient: lenient}))
+		constructed, err := p.Construct(t.Context(), abi.ConstructRequest{Type: "hand:index:Box"})
+		require.NoError(t, err)
+		require.Equal(t, bag(is("text", property.String("none"))), constructed.State)
+		_, err = p.Construct(t.Context(), abi.ConstructRequest{Type: "hand:index:Box", Inputs: bag(is("text", property.Bool(true)))})
+		require.ErrorIs(t, err, abi.ErrInvalidArgument)
+		require.ErrorContains(t, err, "construct: text: expected string, got bool")
 		response, err := p.Invoke(t.Context(), abi.InvokeRequest{Token: "hand:index:echo"})
 		require.NoError(t, err)
 		require.Equal(t, bag(is("text", property.String("none"))), response.Result)

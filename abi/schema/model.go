@@ -87,7 +87,7 @@ type Resource struct {
 	// changes. It is empty if the service gives each object an ID.
 	Identity []string
 	// SchemaCheck and SchemaDiff mean that the provider's Check or Diff does exactly what this
-	// schema says, so the host need not call it.
+	// schema says, so the host need not call it. SchemaCheck of a component means that the host checks its inputs.
 	SchemaCheck bool
 	SchemaDiff  bool
 }

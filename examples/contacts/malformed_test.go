@@ -125,7 +125,14 @@ func (m *rawModule) calls() map[string]func([]byte) string {
 		"update news": func(data []byte) params { return update(empty, data) },
 		"delete":      func(data []byte) params { return flat(none, none, kind, none, data, none, 0) },
 		"list":        func(data []byte) params { return flat(kind, data, 0, 0, none) },
-		"invoke":      func(data []byte) params { return flat(find, data, 0) },
+		"construct": func(data []byte) params {
+			record := make([]byte, 256) // of which the options and the context are left out
+			for i, v := range flat([]byte(contactstest.Team), none, none, data) {
+				binary.LittleEndian.PutUint32(record[4*i:], uint32(v))
+			}
+			return params{m.give(record)}
+		},
+		"invoke": func(data []byte) params { return flat(find, data, 0) },
 	}
 	out := map[string]func([]byte) string{}
 	for name, of := range each {

@@ -80,18 +80,18 @@ func TestTeam(t *testing.T) {
 
 // Generated teams are made as those of the provider in Go.
 func TestTeamsOfTheTwin(t *testing.T) {
-	inEach(t, func(t *testing.T, open contactstest.Opener) { contactstest.Teams(t, languageOf(t), open) })
+	inEach(t, func(t *testing.T, open contactstest.Opener) { contactstest.Teams(t, open) })
 }
 
 func TestTeamDeployed(t *testing.T) {
 	t.Run("go", func(t *testing.T) {
-		contactstest.Deployed(t, "go", func(t testing.TB, _ string) abi.Provider {
+		contactstest.Deployed(t, func(t testing.TB, _ string) abi.Provider {
 			p, err := guest.New(provider.New())
 			require.NoError(t, err)
 			return p
 		})
 	})
 	for _, l := range languages {
-		t.Run(l, func(t *testing.T) { contactstest.Deployed(t, l, contactstest.LoaderOf(load(t, l))) })
+		t.Run(l, func(t *testing.T) { contactstest.Deployed(t, contactstest.LoaderOf(load(t, l))) })
 	}
 }

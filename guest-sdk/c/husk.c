@@ -778,6 +778,68 @@ static husk_value *merged(const husk_value *found, const husk_value *recorded) {
     return out;
 }
 
+// Dependencies
+
+static void own_urns(husk_value *urns, const husk_value *output) {
+    for (uint32_t i = 0; i < husk_size(output->in.dependencies); i++)
+        if (husk_is(husk_at(output->in.dependencies, i), HUSK_STRING)) husk_append(urns, husk_at(output->in.dependencies, i));
+}
+
+// urns_of collects the resources that a value comes from.
+static void urns_of(husk_value *urns, const husk_value *v) {
+    if (!v || !any(v, HUSK_OUTPUT)) return;
+    if (v->kind == HUSK_OUTPUT) own_urns(urns, v);
+    if (v->kind == HUSK_SECRET || v->kind == HUSK_OUTPUT) return urns_of(urns, v->in.value);
+    for (uint32_t i = 0; i < v->size; i++) urns_of(urns, v->kind == HUSK_ARRAY ? v->items[i] : v->entries[i].value);
+}
+
+static int by_urn(const void *a, const void *b) { return strcmp((*(const husk_value **)a)->text, (*(const husk_value **)b)->text); }
+
+// each_once sorts URNs as they cross, each once.
+static husk_value *each_once(husk_value *urns) {
+    uint32_t n = 0;
+    if (urns->size) qsort(urns->items, urns->size, sizeof *urns->items, by_urn);
+    for (uint32_t i = 0; i < urns->size; i++)
+        if (!n || by_urn(urns->items + n - 1, urns->items + i)) urns->items[n++] = urns->items[i];
+    urns->size = n;
+    return urns;
+}
+
+static bool holds_secret(const husk_value *v) {
+    for (; v && (v->kind == HUSK_SECRET || v->kind == HUSK_OUTPUT); v = v->in.value)
+        if (is_secret(v)) return true;
+    return false;
+}
+
+// dependent returns a value with the marks that it has, and more.
+static const husk_value *dependent(const husk_value *v, bool secret, const husk_value *urns) {
+    if (!secret && !husk_size(urns)) return v;
+    husk_value *out = make(HUSK_OUTPUT), *all = husk_array();
+    for (uint32_t i = 0; i < husk_size(urns); i++) husk_append(all, husk_at(urns, i));
+    for (const husk_value *in = v; in && (in->kind == HUSK_SECRET || in->kind == HUSK_OUTPUT); in = in->in.value)
+        if (in->kind == HUSK_OUTPUT) own_urns(all, in);
+    out->in.value = v ? husk_plain(v) : make(HUSK_NULL), out->in.secret = secret || holds_secret(v), out->in.dependencies = each_once(all);
+    return out;
+}
+
+const husk_value *husk_from(const husk_value *v, const husk_value *of) {
+    husk_value *urns = husk_array();
+    urns_of(urns, of);
+    return dependent(any(of, HUSK_UNKNOWN) ? make(HUSK_UNKNOWN) : v, any(of, HUSK_SECRET), urns);
+}
+
+// lowered returns a value without the outputs in it, which are secrets where they are secret.
+static const husk_value *lowered(const husk_value *v) {
+    if (!any(v, HUSK_OUTPUT)) return v;
+    const husk_value *plain = husk_plain(v);
+    if (plain != v) return holds_secret(v) ? husk_secret(lowered(plain)) : lowered(plain);
+    husk_value *out = make(v->kind);
+    for (uint32_t i = 0; i < v->size; i++)
+        if (v->kind == HUSK_ARRAY) husk_append(out, lowered(v->items[i]));
+        else append_entry(out, v->entries[i].key, v->entries[i].size, lowered(v->entries[i].value));
+    return out;
+}
+
 // The canonical ABI
 
 typedef struct {
@@ -800,6 +862,8 @@ struct husk_answer {
     uint8_t origin;
     const char *message, *path;
     list listed;
+    husk_child *children; // of a component, the last one first
+    bool preview;
 };
 
 static text crossing(const char *s) {
@@ -844,8 +908,8 @@ typedef struct {
 // outcome is a result: whether it is an error, and a payload behind 4 bytes, or behind 8 if that may be a u64.
 typedef union {
     uint8_t failed;
-    uint32_t words[20];
-    uint64_t room[10];
+    uint32_t words[24];
+    uint64_t room[12];
 } outcome;
 
 static void set_error(husk_call *call, husk_error_kind kind, uint8_t origin, const char *path, const char *message) {
@@ -857,6 +921,13 @@ void husk_fail(husk_call *call, husk_error_kind kind, const char *format, ...) {
     va_list args;
     va_start(args, format);
     set_error(call, kind, 0, "", vformat(format, args));
+    va_end(args);
+}
+
+void husk_fail_at(husk_call *call, husk_error_kind kind, const char *path, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    set_error(call, kind, 0, path, vformat(format, args));
     va_end(args);
 }
 
@@ -998,9 +1069,14 @@ static const husk_resource *find_resource(text type) {
     return NULL;
 }
 
+static bool readable(void) {
+    if (malformed) failed(HUSK_INTERNAL, "the host sent properties that are no CBOR of the contract");
+    else if (has_nul) failed(HUSK_INVALID_ARGUMENT, "a text has a NUL character, where texts of this provider, which is written in C, end");
+    return !malformed && !has_nul;
+}
+
 static bool ready(const char *what, const husk_value *v) {
-    if (malformed) return failed(HUSK_INTERNAL, "the host sent properties that are no CBOR of the contract"), false;
-    if (has_nul) return failed(HUSK_INVALID_ARGUMENT, "a text has a NUL character, where texts of this provider, which is written in C, end"), false;
+    if (!readable()) return false;
     if (undecided) return failed(HUSK_UNAVAILABLE, "the configuration is not known in this preview: it depends on a resource that does not exist yet"), false;
     for (uint32_t i = 0; v && i < v->size; i++) {
         if (!any(v->entries[i].value, HUSK_UNKNOWN)) continue;
@@ -1170,6 +1246,296 @@ FUNCTION(cancel, "cancel")(void) {
     return &answered;
 }
 
+// Components
+
+typedef struct {
+    uint8_t some, value;
+} choice;
+
+typedef struct {
+    choice protect;
+    text provider;
+    list providers, dependencies, secret_outputs;
+    double timeouts[4];
+    text deleted_with;
+    choice delete_before_replace;
+    list ignore_changes, replace_on_changes;
+    choice retain_on_delete;
+    list aliases, replace_with;
+    uint8_t has_trigger;
+    list trigger, hide_diffs;
+    text import_id, version, package;
+    list hooks;
+} options;
+
+typedef struct {
+    text type, name, parent;
+    uint8_t custom, remote;
+    list inputs, dependencies;
+    options options;
+    text position;
+} registration;
+
+typedef struct {
+    text urn, id;
+    list state, dependencies;
+    uint8_t result;
+} registered;
+
+typedef struct {
+    text key;
+    list urns;
+} dependency;
+
+typedef struct {
+    uint64_t handle;
+    uint8_t kind;
+    union {
+        registered made;
+        error failed;
+    };
+} completed;
+
+enum { REGISTER = 0, MADE = 0, FAILED = 5 };
+
+IMPORT("monitor", "register-resource") void monitor_register_resource(const registration *, outcome *);
+IMPORT("monitor", "register-outputs") void monitor_register_outputs(const char *urn, uint32_t, const void *outputs, uint32_t, outcome *);
+IMPORT("monitor", "start") void monitor_start(const void *operation, outcome *);
+IMPORT("monitor", "wait") void monitor_wait(outcome *);
+
+struct husk_child {
+    husk_child *next;
+    const char *type, *name, *urn, *id;
+    uint64_t handle;
+    bool custom, running;
+    const husk_value *state;
+    list dependencies;
+};
+
+// child_failed fails the call with the error of a child. One that was cancelled because something else failed does not count.
+static void child_failed(husk_call *call, const husk_child *c, husk_error_kind kind, uint8_t origin, const char *path, const char *message) {
+    if (call->answer->failed && call->answer->kind == HUSK_CANCELLED && kind != HUSK_CANCELLED) call->answer->failed = false;
+    set_error(call, kind == HUSK_INIT_FAILED ? HUSK_INTERNAL : kind, origin, "", husk_format("%s %s: %s%s%s", c->type, c->name, path, *path ? ": " : "", message));
+}
+
+static void child_error(husk_call *call, const husk_child *c, const error *e) {
+    child_failed(call, c, (husk_error_kind)e->kind, e->origin, lifted(e->path), lifted(e->message));
+}
+
+// wait_once waits for one of the children that are being made.
+static void wait_once(husk_call *call) {
+    outcome o = {0};
+    monitor_wait(&o);
+    const completed *done = came(call, &o, 2);
+    for (husk_child *c = call->answer->children; c; c = c->next) {
+        if (!c->running || (done && c->handle != done->handle)) continue;
+        c->running = false;
+        if (!done) continue;
+        if (done->kind == FAILED) child_error(call, c, &done->failed);
+        else if (done->kind != MADE || done->made.result == 1) child_failed(call, c, HUSK_INTERNAL, 0, "", "it failed");
+        else if (done->made.result) child_failed(call, c, HUSK_INTERNAL, 0, "", "it was left out, because something that it depends on failed");
+        else c->urn = lifted(done->made.urn), c->id = lifted(done->made.id), c->state = decoded(done->made.state), c->dependencies = done->made.dependencies;
+    }
+}
+
+static const char *urn_of(husk_call *call, husk_child *c) {
+    while (c && c->running) wait_once(call);
+    return c ? c->urn : "";
+}
+
+static list urns(husk_call *call, husk_child *const *children) {
+    list all = {0};
+    for (; children && *children; children++) append(&all, &(text[]){crossing(urn_of(call, *children))}, sizeof(text));
+    return all;
+}
+
+static const char *reference(husk_call *call, husk_child *c) { return c ? husk_format("%s::%s", urn_of(call, c), c->id) : ""; }
+
+static list crossing_all(const char *const *texts) {
+    list all = {0};
+    for (; texts && *texts; texts++) append(&all, &(text[]){crossing(*texts)}, sizeof(text));
+    return all;
+}
+
+static choice chosen(husk_choice c) { return (choice){c != HUSK_INHERITED, c == HUSK_YES}; }
+
+static options options_of(husk_call *call, const husk_registration *r) {
+    options o = {
+        .protect = chosen(r->protect), .retain_on_delete = chosen(r->retain_on_delete), .delete_before_replace = chosen(r->delete_before_replace),
+        .provider = crossing(reference(call, r->provider)), .dependencies = urns(call, r->depends_on), .replace_with = urns(call, r->replace_with),
+        .deleted_with = crossing(urn_of(call, r->deleted_with)), .secret_outputs = crossing_all(r->secret_outputs),
+        .ignore_changes = crossing_all(r->ignore_changes), .replace_on_changes = crossing_all(r->replace_on_changes),
+        .hide_diffs = crossing_all(r->hide_diffs), .import_id = crossing(r->import_id), .version = crossing(r->version),
+        .timeouts = {r->timeouts.create, r->timeouts.update, r->timeouts.delete, r->timeouts.read}, .has_trigger = r->replacement_trigger != NULL,
+    };
+    if (o.has_trigger) o.trigger = encoded(lowered(r->replacement_trigger));
+    for (husk_child *const *p = r->providers; p && *p; p++) {
+        const char *colon = strrchr((*p)->type, ':');
+        append_texts(&o.providers, colon ? colon + 1 : (*p)->type, reference(call, *p));
+    }
+    for (const char *const *alias = r->aliases; alias && *alias; alias++) {
+        struct {
+            uint8_t is_spec;
+            text urn, spec[4];
+            uint8_t no_parent;
+        } one = {.urn = crossing(*alias)};
+        append(&o.aliases, &one, sizeof one);
+    }
+    return o;
+}
+
+husk_child *husk_register(husk_call *call, const husk_registration *r) {
+    struct husk_answer *a = call->answer;
+    husk_child *c = husk_alloc(sizeof *c);
+    *c = (husk_child){.next = a->children, .type = husk_format("%s", r->type), .name = husk_format("%s", r->name), .urn = "", .id = "", .custom = !r->is_component};
+    struct {
+        uint8_t kind;
+        registration resource;
+    } operation = {REGISTER, {
+        .type = crossing(r->type), .name = crossing(r->name), .parent = crossing(r->parent ? urn_of(call, r->parent) : call->urn),
+        .custom = !r->is_component, .remote = r->is_component, .inputs = encoded(marked(r->inputs, NULL)), .options = options_of(call, r),
+    }};
+    if (a->failed) return c;
+    outcome o = {0};
+    monitor_start(&operation, &o);
+    if (o.failed) return child_error(call, c, (error *)(o.words + 2)), c;
+    c->handle = o.room[1], c->running = true;
+    return a->children = c;
+}
+
+const husk_value *husk_output(husk_call *call, husk_child *c, const char *name) {
+    const char *urn = urn_of(call, c);
+    if (call->answer->failed) return NULL;
+    const husk_value *v = husk_get(c->state, name);
+    husk_value *from = husk_array();
+    husk_append(from, husk_string(urn));
+    if (!strcmp(name, "urn")) v = husk_string(urn);
+    else if (!strcmp(name, "id")) v = !c->custom ? NULL : *c->id ? husk_string(c->id) : make(HUSK_UNKNOWN);
+    else if (!v && call->answer->preview) v = make(HUSK_UNKNOWN);
+    for (uint32_t i = 0; i < c->dependencies.size; i++) {
+        const dependency *d = (dependency *)c->dependencies.data + i;
+        for (uint32_t k = 0; !strcmp(lifted(d->key), name) && k < d->urns.size; k++) husk_append(from, husk_string(lifted(((text *)d->urns.data)[k])));
+    }
+    return v ? dependent(v, false, from) : NULL;
+}
+
+// secret_at returns the path of the first secret in the value at a path, NULL for none.
+static const char *secret_at(const husk_value *v, const char *path) {
+    if (!any(v, HUSK_SECRET)) return NULL;
+    if (holds_secret(v)) return path;
+    v = husk_plain(v);
+    const char *found = NULL;
+    for (uint32_t i = 0; !found && i < v->size; i++) {
+        if (v->kind == HUSK_ARRAY) {
+            found = secret_at(v->items[i], husk_format("%s[%u]", path, (unsigned)i));
+            continue;
+        }
+        const char *key = v->entries[i].key;
+        bool identifier = *key && !strchr("0123456789", *key) && !key[strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$0123456789")];
+        found = secret_at(v->entries[i].value, husk_format(identifier ? "%s.%s" : "%s[%s]", path, identifier ? key : husk_json(husk_string(key))));
+    }
+    return found;
+}
+
+// own_options returns the options of the component itself. Children of its package inherit its provider.
+static options own_options(const options *given) {
+    options o = *given;
+    bool named = false;
+    o.providers = (list){0};
+    for (uint32_t i = 0; i < given->providers.size; i++) {
+        const texts *p = (texts *)given->providers.data + i;
+        append(&o.providers, p, sizeof *p);
+        named = named || !strcmp(lifted(p->first), husk_served.name);
+    }
+    if (o.provider.size && !named) append(&o.providers, &(texts){crossing(husk_served.name), o.provider}, sizeof(texts));
+    o.provider = o.version = o.package = (text){0};
+    return o;
+}
+
+// unknown_outputs returns all outputs that the schema has for a component.
+static husk_value *unknown_outputs(const char *token) {
+    const husk_value *schema = husk_parse_json(husk_served.schema, husk_served.schema_size);
+    const husk_value *outputs = husk_get(husk_get(husk_get(schema, "resources"), token), "properties");
+    husk_value *all = husk_object();
+    for (uint32_t i = 0; i < husk_size(outputs); i++) husk_set(all, outputs->entries[i].key, make(HUSK_UNKNOWN));
+    return all;
+}
+
+static list dependencies_of(const husk_value *object) {
+    list all = {0};
+    for (uint32_t i = 0; i < object->size; i++) {
+        husk_value *urns = husk_array();
+        dependency d = {{object->entries[i].key, object->entries[i].size}, {0}};
+        urns_of(urns, object->entries[i].value);
+        each_once(urns);
+        for (uint32_t k = 0; k < urns->size; k++) append(&d.urns, &(text){urns->items[k]->text, urns->items[k]->size}, sizeof(text));
+        if (d.urns.size) append(&all, &d, sizeof d);
+    }
+    return all;
+}
+
+typedef struct {
+    text type, name, parent;
+    list inputs, dependencies;
+    options options;
+    text project, stack, organization;
+    list config;
+    uint8_t preview;
+    uint32_t parallel;
+} construct_request;
+
+FUNCTION(construct, "construct")(const construct_request *request) {
+    const husk_component *c = husk_served.components;
+    text type = given(request->type), name = given(request->name);
+    while (c && c->token && strcmp(c->token, type.data)) c++;
+    if (!c || !c->token) return failed(HUSK_NOT_FOUND, husk_format("the package %s %s has no component %s", husk_served.name, husk_served.version, type.data));
+    husk_value *inputs = marked(decoded(request->inputs), NULL); // which the host has checked
+    for (uint32_t i = 0; i < request->dependencies.size; i++) {
+        const dependency *d = (dependency *)request->dependencies.data + i;
+        const husk_value *v = get(inputs, lifted(d->key), d->key.size);
+        husk_value *from = husk_array();
+        for (uint32_t k = 0; k < d->urns.size; k++) husk_append(from, husk_string(lifted(((text *)d->urns.data)[k])));
+        if (v) set_entry(inputs, d->key.data, d->key.size, dependent(v, false, from));
+    }
+    if (!readable()) return &answered;
+    bool open = !undecided;
+    for (const char *const *deciding = c->deciding; deciding && *deciding; deciding++) {
+        const husk_value *v = husk_get(inputs, *deciding);
+        const char *path = secret_at(v, *deciding);
+        if (path) return fail_with(HUSK_INVALID_ARGUMENT, 0, path, "the provider cannot keep this input secret: it decides what the component is made of");
+        open = open && !any(v, HUSK_UNKNOWN);
+    }
+    registration own = {
+        .type = type, .name = name, .parent = request->parent, .inputs = encoded(inputs), .dependencies = request->dependencies,
+        .options = own_options(&request->options),
+    };
+    struct husk_answer a = {.preview = request->preview};
+    husk_call call = call_of("", name.data, c->token, "", &a);
+    outcome o = {0};
+    monitor_register_resource(&own, &o);
+    const registered *made = came(&call, &o, 1);
+    if (!made) return failed_call(&a);
+    text urn = given(made->urn);
+    call.urn = urn.data, call.inputs = inputs, call.preview = request->preview;
+    if (open) c->construct(&call);
+    else husk_log(&call, HUSK_WARNING, "what %s is made of is not known in this preview, for some of its inputs are not", name.data);
+    for (const husk_child *child = a.children; child; child = child->next)
+        while (child->running) wait_once(&call);
+    if (!readable()) return &answered;
+    if (a.failed) return failed_call(&a);
+    const husk_value *outputs = open ? marked(call.result, NULL) : unknown_outputs(c->token);
+    list recorded = encoded(outputs);
+    memset(&o, 0, sizeof o);
+    monitor_register_outputs(urn.data, urn.size, recorded.data, recorded.size, &o);
+    if (o.failed) return came(&call, &o, 1), failed_call(&a);
+    struct {
+        text urn;
+        list state, dependencies;
+    } *answer = payload();
+    answer->urn = urn, answer->state = encoded(lowered(outputs)), answer->dependencies = dependencies_of(outputs);
+    return &answered;
+}
+
 // What the SDK leaves to the host, which checks and compares by the schema, or does not have.
 #define UNIMPLEMENTED(function, name, wide, ...) \
     FUNCTION(function, name)(__VA_ARGS__) { return unimplemented(name, wide); }
@@ -1194,4 +1560,3 @@ UNIMPLEMENTED(close_ephemeral, "close-ephemeral", false, UNUSED(0), UNUSED(1))
 UNIMPLEMENTED(run_action, "run-action", false, UNUSED(0), UNUSED(1), I32)
 UNIMPLEMENTED(exists, "exists", false, UNUSED(0), UNUSED(1), UNUSED(2), UNUSED(3), I32, UNUSED(4), F64)
 UNIMPLEMENTED(call, "call", false, UNUSED(0), UNUSED(1), UNUSED(2), UNUSED(3), UNUSED(4), UNUSED(5), UNUSED(6), I32, uint32_t parallel __attribute__((unused)))
-UNIMPLEMENTED(construct, "construct", false, I32)

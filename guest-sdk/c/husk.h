@@ -76,6 +76,9 @@ bool husk_as_bool(const husk_value *v, bool otherwise);
 bool husk_is(const husk_value *v, husk_kind kind);
 bool husk_equal(const husk_value *a, const husk_value *b);
 
+// husk_from returns v as what was computed from another value: unknown if a part of that is, secret if a part is, and of its resources.
+const husk_value *husk_from(const husk_value *v, const husk_value *of);
+
 const char *husk_json(const husk_value *v); // kinds that JSON lacks are null
 // NULL if it is no JSON, is nested more than 128 deep, or has a number beyond a double or a NUL in a text.
 const husk_value *husk_parse_json(const char *data, size_t size);
@@ -95,7 +98,7 @@ typedef enum {
 } husk_error_kind;
 
 // husk_call is what a function of the author is asked, and what it answers. Values are without secrets: the SDK marks again what
-// comes of them.
+// comes of them. The inputs of components are as they came.
 typedef struct {
     const char *urn, *name, *type, *id;
     const husk_value *config;
@@ -103,14 +106,14 @@ typedef struct {
     const husk_value *old_inputs; // in update
     const husk_value *state;      // the recorded one; NULL in create and in an import
     double timeout;               // seconds, 0 for none
-    bool preview;                 // of a function
+    bool preview;                 // of a function or component
     uint64_t limit, page_size;    // of list, 0 for no limit
     const char *continuation;     // of list, empty for the first page
 
     const char *new_id;           // of create. With it, an error says that the object is there and not healthy
     const husk_value *new_state;  // of create, read, update
     const husk_value *new_inputs; // of read; NULL for the recorded ones
-    const husk_value *result;     // of a function
+    const husk_value *result;     // of a function; the outputs of a component
     const char *next;             // of list: the next continuation
 
     struct husk_answer *answer; // of the SDK
@@ -118,8 +121,44 @@ typedef struct {
 
 // husk_fail ends a call with an error, once the function returns. The first error counts.
 void husk_fail(husk_call *call, husk_error_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// husk_fail_at is the same with the property that the error is about, such as names[1].
+void husk_fail_at(husk_call *call, husk_error_kind kind, const char *path, const char *format, ...) __attribute__((format(printf, 4, 5)));
 // husk_listed adds a resource that exists to what list answers.
 void husk_listed(husk_call *call, const char *id, const char *name);
+
+// Components
+
+typedef struct husk_child husk_child;
+
+typedef enum { HUSK_INHERITED, HUSK_NO, HUSK_YES } husk_choice;
+
+// husk_registration is a resource that a component wants to have. Lists end with NULL, and each field but the first two may be
+// left out. Inputs keep the secrets, unknowns, and resources of the values that they are made of.
+typedef struct {
+    const char *type, *name;
+    const husk_value *inputs;
+    bool is_component;               // of any provider
+    husk_child *parent;              // NULL for the component itself
+    husk_child *provider;            // a child whose type is pulumi:providers:<package>
+    husk_child *const *providers;    // what the children of a component use
+    husk_child *const *depends_on, *const *replace_with;
+    husk_child *deleted_with;
+    husk_choice protect, retain_on_delete, delete_before_replace;
+    const char *const *ignore_changes, *const *replace_on_changes, *const *hide_diffs, *const *secret_outputs;
+    const char *const *aliases; // URNs
+    struct {
+        double create, update, delete, read;
+    } timeouts; // seconds
+    const husk_value *replacement_trigger;
+    const char *import_id, *version;
+} husk_registration;
+
+// husk_register begins to make a resource, and returns at once where all that it depends on is made. It waits for the other
+// children of the registration. Once one has failed, the call has, and no other is begun.
+husk_child *husk_register(husk_call *call, const husk_registration *registration);
+// husk_output waits for a child, and returns its output, "id", or "urn". It is unknown while nobody knows it in a preview, and NULL
+// if there is none or the call has failed.
+const husk_value *husk_output(husk_call *call, husk_child *child, const char *name);
 
 // Host
 
@@ -168,6 +207,15 @@ typedef struct {
     husk_function *call;
 } husk_invokable;
 
+// The SDK registers a component, calls construct for its children, waits for them, and registers the outputs.
+typedef struct {
+    const char *token;
+    husk_function *construct;
+    // The inputs that decide which children there are; ends with NULL. While one is unknown, construct is not called, and all outputs are
+    // unknown. A secret in one is refused.
+    const char *const *deciding;
+} husk_component;
+
 typedef struct {
     const char *name, *version; // as in the schema
     const char *schema;         // the JSON document
@@ -175,6 +223,7 @@ typedef struct {
     husk_function *configure; // checks the configuration; may be NULL
     const husk_resource *resources;  // end with one without a token
     const husk_invokable *functions; // end with one without a token
+    const husk_component *components; // end with one without a token
 } husk_provider;
 
 extern const husk_provider husk_served;

@@ -6,7 +6,6 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
-	"github.com/husk-dev/husk/guest-sdk/internal/call"
 	"github.com/husk-dev/husk/guest-sdk/internal/dependency"
 	"github.com/husk-dev/husk/guest-sdk/internal/eventual"
 )
@@ -233,7 +232,7 @@ func (d *Deployment) call(token string, args Props, o *Options, request func(pro
 				}
 			}
 			if len(failures) > 0 {
-				return call.Refusal(failures)
+				return abi.NewRefusal(failures)
 			}
 			answer = eventual.Of(marked(v, from))
 			return nil

@@ -143,7 +143,7 @@ func (all *composite) construct(ctx context.Context, s *server, request *abi.Con
 	}
 	inputs, failures := c.Inputs.Check(request.Inputs)
 	if len(failures) > 0 {
-		return none, call.Refusal(failures)
+		return none, abi.NewRefusal(failures)
 	}
 	inputs = dependent(inputs, request.InputDependencies)
 	open, err := s.takes(c.inputs, inputs)

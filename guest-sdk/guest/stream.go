@@ -11,7 +11,6 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/schema"
-	"github.com/husk-dev/husk/guest-sdk/internal/call"
 	"github.com/husk-dev/husk/guest-sdk/internal/docs"
 	"github.com/husk-dev/husk/guest-sdk/internal/shape"
 )
@@ -131,7 +130,7 @@ func (all *streams) begin(ctx context.Context, s *server, request *abi.InvokeReq
 	}
 	args, failures := f.Args.Check(request.Args)
 	if len(failures) > 0 {
-		return 0, call.Refusal(failures)
+		return 0, abi.NewRefusal(failures)
 	}
 	if err := known("argument", args); err != nil {
 		return 0, err

@@ -85,6 +85,33 @@ static void find(husk_call *call) {
     call->result = result;
 }
 
+// team registers a contact for each name. The first one is made before the others.
+static void team(husk_call *call) {
+    const husk_value *names = husk_get(call->inputs, "names"), *domain = husk_get(call->inputs, "domain");
+    uint32_t n = husk_size(names);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (husk_equal(husk_at(names, i), husk_at(names, k)))
+                return husk_fail_at(call, HUSK_INVALID_ARGUMENT, husk_format("names[%u]", (unsigned)i), "%s is in the team already", husk_text(husk_at(names, i), ""));
+    husk_child **contacts = husk_alloc(n * sizeof *contacts), *first[] = {NULL, NULL};
+    for (uint32_t i = 0; i < n; i++) {
+        const char *name = husk_text(husk_at(names, i), "");
+        husk_value *inputs = husk_object();
+        husk_set(inputs, "name", husk_from(husk_string(husk_format("%s@%s", name, husk_text(domain, ""))), domain));
+        husk_set(inputs, "password", husk_get(call->inputs, "note"));
+        contacts[i] = husk_register(call, &(husk_registration){
+            .type = "contacts:index:Contact", .name = husk_format("%s-%s", call->name, name), .inputs = inputs, .depends_on = first,
+        });
+        first[0] = contacts[0];
+    }
+    husk_value *ids = husk_array(), *outputs = husk_object();
+    for (uint32_t i = 0; i < n; i++) husk_append(ids, husk_output(call, contacts[i], "id"));
+    husk_set(outputs, "ids", ids);
+    husk_set(outputs, "count", husk_number(n));
+    husk_set(outputs, "domain", domain);
+    call->result = outputs;
+}
+
 static const husk_resource resources[] = {
     {.token = "contacts:index:Contact", .create = create, .read = read, .update = update, .delete = delete, .list = list},
     {0},
@@ -92,6 +119,11 @@ static const husk_resource resources[] = {
 
 static const husk_invokable functions[] = {{.token = "contacts:index:find", .call = find}, {0}};
 
+static const char *const deciding[] = {"names", NULL};
+
+static const husk_component components[] = {{.token = "contacts:index:Team", .construct = team, .deciding = deciding}, {0}};
+
 const husk_provider husk_served = {
-    .name = "contacts", .version = "1.0.0", .schema = schema, .schema_size = sizeof schema, .resources = resources, .functions = functions,
+    .name = "contacts", .version = "1.0.0", .schema = schema, .schema_size = sizeof schema,
+    .resources = resources, .functions = functions, .components = components,
 };

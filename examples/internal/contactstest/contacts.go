@@ -11,6 +11,7 @@ import (
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/conformance"
+	"github.com/husk-dev/husk/examples/contacts/provider"
 	"github.com/husk-dev/husk/examples/internal/difftest"
 	pt "github.com/husk-dev/husk/examples/internal/providertest"
 	"github.com/husk-dev/husk/guest-sdk/guesttest"
@@ -104,8 +105,8 @@ func WithoutZeros(p abi.Provider) abi.Provider {
 	return difftest.Without{Provider: p, Names: []string{"password", "tags", "address"}}
 }
 
-// Module tests the built provider in a language. adapt is that of [difftest.HostileOptions].
-func Module(t *testing.T, language string, wasm []byte, adapt func(abi.Provider) abi.Provider) {
+// Module tests the built provider. adapt is that of [difftest.HostileOptions].
+func Module(t *testing.T, wasm []byte, adapt func(abi.Provider) abi.Provider) {
 	load := func(config host.Config) *host.Module {
 		module, err := testmodule.Host(t, config).LoadBytes(t.Context(), wasm)
 		require.NoError(t, err)
@@ -126,12 +127,12 @@ func Module(t *testing.T, language string, wasm []byte, adapt func(abi.Provider)
 			Long: 200_000, Open: func(t testing.TB, url string) abi.Provider { return open(t, false, url) }, Adapt: adapt,
 		})
 	})
-	t.Run("its teams are made as those of the provider in Go", func(t *testing.T) { Teams(t, language, open) })
-	t.Run("the engine makes, changes, and removes a team", func(t *testing.T) { Deployed(t, language, LoaderOf(module)) })
+	t.Run("its teams are made as those of the provider in Go", func(t *testing.T) { Teams(t, open) })
+	t.Run("the engine makes, changes, and removes a team", func(t *testing.T) { Deployed(t, LoaderOf(module)) })
 	t.Run("it answers as the provider in Go does", func(t *testing.T) {
 		ours, our := Service(t)
 		theirs, their := Service(t)
-		difftest.Compare(t, Twin(language), load, difftest.Options{
+		difftest.Compare(t, provider.New(), load, difftest.Options{
 			Grants: granted(t, theirs.URL), Adapt: WithoutZeros,
 			Native: pt.MapOf(pt.Object{"url": ours.URL}), Module: pt.MapOf(pt.Object{"url": theirs.URL}),
 			Samples: map[string]property.Map{

@@ -21,12 +21,8 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guesttest"
 )
 
-// Deployed has the engine make, change, and remove a team with the provider that load opens for a URL. It must serve several calls at once. A
-// language without components is left out.
-func Deployed(t *testing.T, language string, load func(t testing.TB, url string) abi.Provider) {
-	if slices.Contains(lacking, language) {
-		t.Skip("the SDK has no components yet")
-	}
+// Deployed has the engine make, change, and remove a team with the provider that load opens for a URL. It must serve several calls at once.
+func Deployed(t *testing.T, load func(t testing.TB, url string) abi.Provider) {
 	api, contacts := Service(t)
 	s := newStack(t, api.URL, func() abi.Provider { return load(t, api.URL) })
 

@@ -1,5 +1,6 @@
 //! The canonical ABI of the component model: records lie in memory as structs of C do.
 
+use crate::component::{self, urns};
 use crate::value::{decode, object};
 use crate::{Call, Error, Kind, Object, Page, Provider, Result, Value};
 use std::alloc::{alloc, dealloc, Layout};
@@ -7,10 +8,10 @@ use std::cell::UnsafeCell;
 use std::collections::BTreeSet;
 
 /// What a call has in memory, and what stays between calls. A module has one thread, and serves one call at a time.
-struct Instance {
+pub(crate) struct Instance {
     provider: Option<Provider>,
-    config: Object,
-    undecided: bool,
+    pub(crate) config: Object,
+    pub(crate) undecided: bool,
     given: Vec<(*mut u8, Layout)>,
     kept: Vec<Vec<u8>>,
     answer: [u64; 10],
@@ -29,7 +30,7 @@ static INSTANCE: Single = Single(UnsafeCell::new(Instance {
 }));
 
 #[allow(clippy::mut_from_ref)]
-fn instance() -> &'static mut Instance {
+pub(crate) fn instance() -> &'static mut Instance {
     unsafe { &mut *INSTANCE.0.get() }
 }
 
@@ -59,14 +60,54 @@ pub fn text(at: usize, size: usize) -> &'static str {
     unsafe { std::str::from_utf8_unchecked(bytes(at, size)) }
 }
 
-fn properties(at: usize, size: usize) -> Result<Value> {
+pub(crate) fn properties(at: usize, size: usize) -> Result<Value> {
     unsafe { decode(bytes(at, size)) }.ok_or_else(|| Error::new(Kind::Internal, "the host sent properties that are no CBOR of the contract"))
 }
 
 /// A record that is written. Its places are those of the canonical ABI.
-struct Record<'a>(&'a mut [u8]);
+pub(crate) struct Record<'a>(pub(crate) &'a mut [u8]);
 
 impl Record<'_> {
+    pub(crate) fn of(place: &mut [u64]) -> Record<'_> {
+        Record(unsafe { std::slice::from_raw_parts_mut(place.as_mut_ptr() as *mut u8, 8 * place.len()) })
+    }
+
+    /// The record in the record.
+    pub(crate) fn at(&mut self, at: usize) -> Record<'_> {
+        Record(&mut self.0[at..])
+    }
+
+    pub(crate) fn copy(&mut self, at: usize, from: usize, size: usize) {
+        self.0[at..at + size].copy_from_slice(unsafe { bytes(from, size) });
+    }
+
+    pub(crate) fn value(&mut self, at: usize, v: &Value) {
+        let mut data = Vec::new();
+        v.encode(&mut data);
+        let n = data.len();
+        self.list(at, data, n);
+    }
+
+    /// Records of a size, each of which a function writes.
+    pub(crate) fn records<T>(&mut self, at: usize, size: usize, all: &[T], write: impl Fn(&mut Record, &T)) {
+        let mut data = vec![0; size * all.len()];
+        data.chunks_exact_mut(size).zip(all).for_each(|(place, one)| write(&mut Record(place), one));
+        self.list(at, data, all.len());
+    }
+
+    pub(crate) fn texts(&mut self, at: usize, all: &[impl AsRef<str>]) {
+        self.records(at, 8, all, |r, s| r.text(0, s.as_ref()));
+    }
+
+    /// Which resources each property of an object comes from.
+    pub(crate) fn dependencies(&mut self, at: usize, o: &Object) {
+        let all: Vec<_> = o.iter().map(|(key, v)| (key, urns(v).into_iter().collect::<Vec<_>>())).filter(|(_, urns)| !urns.is_empty()).collect();
+        self.records(at, 16, &all, |r, (key, urns)| {
+            r.text(0, key);
+            r.texts(8, urns);
+        });
+    }
+
     fn word(&mut self, at: usize, v: usize) {
         self.0[at..at + 4].copy_from_slice(&(v as u32).to_le_bytes());
     }
@@ -77,11 +118,11 @@ impl Record<'_> {
         instance().kept.push(data);
     }
 
-    fn text(&mut self, at: usize, s: &str) {
+    pub(crate) fn text(&mut self, at: usize, s: &str) {
         self.list(at, s.as_bytes().to_vec(), s.len());
     }
 
-    fn object(&mut self, at: usize, o: &Object) {
+    pub(crate) fn object(&mut self, at: usize, o: &Object) {
         let mut data = Vec::new();
         object(&mut data, o);
         let n = data.len();
@@ -89,13 +130,11 @@ impl Record<'_> {
     }
 
     /// Pairs of texts.
-    fn pairs(&mut self, at: usize, pairs: &[(String, String)]) {
-        let mut data = vec![0; 16 * pairs.len()];
-        for (i, (first, second)) in pairs.iter().enumerate() {
-            Record(&mut data[16 * i..]).text(0, first);
-            Record(&mut data[16 * i..]).text(8, second);
-        }
-        self.list(at, data, pairs.len());
+    pub(crate) fn pairs(&mut self, at: usize, pairs: &[(String, String)]) {
+        self.records(at, 16, pairs, |r, (first, second)| {
+            r.text(0, first);
+            r.text(8, second);
+        });
     }
 
     fn error(&mut self, e: &Error) {
@@ -356,6 +395,15 @@ pub fn invoke(make: fn() -> Provider, token: &str, arguments: (usize, usize), pr
     })
 }
 
+/// construct has its parameters in memory.
+pub fn construct(make: fn() -> Provider, at: usize) -> usize {
+    let word = |i: usize| unsafe { *((at + 4 * i) as *const u32) as usize };
+    answer(false, |out| {
+        let (p, token) = (provider(make), text(word(0), word(1)));
+        component::construct(p.name, token, &**find(&p.components, p, "component", token)?, at, out)
+    })
+}
+
 pub fn cancel() -> usize {
     answer(false, |_| Ok(()))
 }
@@ -391,28 +439,39 @@ extern "C" {
 }
 
 /// What a function of the host answers.
-struct Came([u64; 10]);
+pub(crate) struct Came(pub(crate) [u64; 12]);
+
+/// Calls a function of the host, and returns its answer, or the error, whose payload is at a place.
+pub(crate) fn came(at: usize, call: impl FnOnce(*mut u64)) -> Result<Came> {
+    let mut out = [0; 12];
+    call(out.as_mut_ptr());
+    let came = Came(out);
+    if came.word(0) & 255 == 0 { Ok(came) } else { Err(came.error(at)) }
+}
 
 impl Came {
-    fn word(&self, at: usize) -> usize {
+    pub(crate) fn word(&self, at: usize) -> usize {
         (self.0[at / 8] >> (8 * (at % 8))) as u32 as usize
     }
 
-    fn list(&self, at: usize) -> (usize, usize) {
+    pub(crate) fn list(&self, at: usize) -> (usize, usize) {
         (self.word(at), self.word(at + 4))
     }
 
-    /// The error, whose payload is at a place.
-    fn check(self, at: usize) -> Result<Came> {
-        if self.0[0] & 255 == 0 {
-            return Ok(self);
-        }
+    pub(crate) fn error(&self, at: usize) -> Error {
         let kinds = [Kind::InvalidArgument, Kind::NotFound, Kind::Unimplemented, Kind::Unavailable, Kind::Cancelled, Kind::InitFailed, Kind::Denied, Kind::Internal, Kind::Crashed];
         let (head, message, path) = (self.word(at), self.list(at + 4), self.list(at + 12));
         let mut e = Error::new(kinds[head & 255], text(message.0, message.1));
         (e.origin, e.path) = ((head >> 8) as u8, text(path.0, path.1).into());
-        Err(e)
+        e
     }
+}
+
+/// Which resources each property comes from.
+pub(crate) fn dependencies((at, n): (usize, usize)) -> Vec<(String, Vec<String>)> {
+    let word = |at: usize| unsafe { *(at as *const u32) as usize };
+    let string = |at: usize| text(word(at), word(at + 4)).to_string();
+    (0..n).map(|i| at + 16 * i).map(|at| (string(at), (0..word(at + 12)).map(|i| string(word(at + 8) + 8 * i)).collect())).collect()
 }
 
 /// How much a message matters.
@@ -453,12 +512,13 @@ pub struct Response {
 
 /// Sends a request. The error says what to grant, for example.
 pub fn send(r: &Request) -> Result<Response> {
-    let (mut out, mut place) = ([0; 10], [0; 8]);
+    let mut place = [0; 8];
     let mut headers = Record(&mut place);
     headers.pairs(0, r.headers);
     let at = u32::from_le_bytes([place[0], place[1], place[2], place[3]]) as usize;
-    unsafe { http_send(r.method.as_ptr(), r.method.len(), r.url.as_ptr(), r.url.len(), at, r.headers.len(), r.body.as_ptr(), r.body.len(), r.timeout_ms, out.as_mut_ptr()) };
-    let came = Came(out).check(4)?;
+    let came = came(4, |out| unsafe {
+        http_send(r.method.as_ptr(), r.method.len(), r.url.as_ptr(), r.url.len(), at, r.headers.len(), r.body.as_ptr(), r.body.len(), r.timeout_ms, out)
+    })?;
     let (list, body) = (came.list(8), came.list(16));
     let header = |i: usize| unsafe {
         let words = std::slice::from_raw_parts((list.0 + 16 * i) as *const usize, 4);
@@ -475,14 +535,10 @@ pub fn read_asset(v: &Value) -> Result<Vec<u8>> {
         Value::Archive(o) => (&o.hash, 2),
         _ => return Err(Error::new(Kind::InvalidArgument, "the value is neither an asset nor an archive")),
     };
-    let mut out = [0; 10];
-    unsafe { assets_open(hash.as_ptr(), hash.len(), form, out.as_mut_ptr()) };
-    let contents = Came(out).check(8)?.0[1];
+    let contents = came(8, |out| unsafe { assets_open(hash.as_ptr(), hash.len(), form, out) })?.0[1];
     let mut data = Vec::new();
     let result = loop {
-        out = [0; 10];
-        unsafe { assets_read(contents, 256 << 10, out.as_mut_ptr()) };
-        match Came(out).check(4).map(|came| came.list(4)) {
+        match came(4, |out| unsafe { assets_read(contents, 256 << 10, out) }).map(|came| came.list(4)) {
             Ok((_, 0)) => break Ok(data),
             Ok((at, size)) => data.extend(unsafe { bytes(at, size) }),
             Err(e) => break Err(e),
@@ -535,7 +591,7 @@ macro_rules! serve {
         $crate::export!("exists", (_a: usize, _b: usize, _c: usize, _d: usize, _e: usize, _f: usize, _g: usize, _h: usize, _i: u32, _j: usize, _k: usize, _l: f64), $crate::abi::unimplemented("exists", false));
         $crate::export!("call", (_a: usize, _b: usize, _c: usize, _d: usize, _e: usize, _f: usize, _g: usize, _h: usize, _i: usize, _j: usize, _k: usize, _l: usize, _m: usize, _n: usize, _o: u32, _p: u32),
             $crate::abi::unimplemented("call", false));
-        $crate::export!("construct", (_a: usize), $crate::abi::unimplemented("construct", false));
+        $crate::export!("construct", (a: usize), $crate::abi::construct($make, a));
     };
 }
 

@@ -1,15 +1,18 @@
 //! The SDK for providers of Husk in Rust, for modules that `cargo build --target wasm32-wasip1` builds. A provider is a `cdylib`:
-//! the macro [`properties`] declares what programs set and read, a [`Resource`] manages objects, and [`serve`] exports all of it.
+//! the macro [`properties`] declares what programs set and read, a [`Resource`] manages objects, a [`Component`] consists of other
+//! resources, and [`serve`] exports all of it.
 //!
 //! The host checks inputs and arguments by the schema, sets defaults, compares, and answers previews (docs/contract.md).
 
 #[doc(hidden)]
 pub mod abi;
+mod component;
 #[doc(hidden)]
 pub mod properties;
 mod value;
 
 pub use abi::{cancelled, log, read_asset, send, Request, Response, Severity};
+pub use component::{Child, Component, Deployment, Output, Registration, Timeouts};
 pub use properties::{Properties, Property};
 pub use value::{Object, Opaque, Value};
 
@@ -175,6 +178,7 @@ pub struct Provider {
     pub(crate) version: &'static str,
     pub(crate) resources: Vec<(String, Box<dyn Erased>)>,
     pub(crate) functions: Vec<(String, Function)>,
+    pub(crate) components: Vec<(String, Box<dyn component::Erased>)>,
     doc: &'static str,
     types: Types,
     config: Option<String>,
@@ -184,7 +188,7 @@ pub struct Provider {
 impl Provider {
     pub fn new(name: &'static str, version: &'static str, doc: &'static str) -> Provider {
         let types = Types { package: name, known: Default::default() };
-        Provider { name, version, doc, types, resources: vec![], functions: vec![], config: None, described: Default::default() }
+        Provider { name, version, doc, types, resources: vec![], functions: vec![], components: vec![], config: None, described: Default::default() }
     }
 
     /// Adds the configuration, which [`Call::config`] returns.
@@ -200,6 +204,15 @@ impl Provider {
         let (inputs, state) = (described::<R::Inputs>(&mut self.types, "inputProperties", "requiredInputs"), described::<R::State>(&mut self.types, "properties", "required"));
         self.described[0].push(format!("{}:{{{inputs},{state},\"language\":{{\"husk\":{{\"schemaCheck\":true,\"schemaDiff\":true}}}}}}", quoted(&token)));
         self.resources.push((token, Box::new(resource)));
+        self
+    }
+
+    /// Adds a component of the type package:index:NAME.
+    pub fn component<C: Component + 'static>(mut self, name: &str, component: C) -> Provider {
+        let token = format!("{}:index:{name}", self.name);
+        let (inputs, outputs) = (described::<C::Inputs>(&mut self.types, "inputProperties", "requiredInputs"), described::<C::Outputs>(&mut self.types, "properties", "required"));
+        self.described[0].push(format!("{}:{{\"isComponent\":true,{inputs},{outputs},\"language\":{{\"husk\":{{\"schemaCheck\":true}}}}}}", quoted(&token)));
+        self.components.push((token, Box::new(component)));
         self
     }
 

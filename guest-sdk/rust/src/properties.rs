@@ -17,6 +17,10 @@ pub trait Property: Sized {
     fn schema(types: &mut Types) -> String;
     fn load(v: &Value) -> Result<Self>;
     fn store(&self) -> Value;
+    /// Calls a function with each part of the value at a path that a variable of the type holds without its marks.
+    fn deciding(v: &Value, path: &str, see: &mut dyn FnMut(&str, &Value)) {
+        see(path, v)
+    }
 }
 
 /// A struct of properties. The macro `properties` implements it.
@@ -25,6 +29,17 @@ pub trait Properties: Sized {
     fn describe(types: &mut Types) -> (Vec<(String, String)>, Vec<String>);
     fn load(o: &Object) -> Result<Self>;
     fn store(&self) -> Object;
+    fn deciding(o: &Object, path: &str, see: &mut dyn FnMut(&str, &Value));
+}
+
+/// The path of a property of the object at a path.
+pub fn within(path: &str, key: &str) -> String {
+    let letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+    match path {
+        "" => key.into(),
+        path if !key.is_empty() && key.chars().all(letter) && !key.starts_with(|c: char| c.is_ascii_digit()) => format!("{path}.{key}"),
+        path => format!("{path}[{}]", quoted(key)),
+    }
 }
 
 /// The members `properties` and `required` of an object's schema, with their names.
@@ -84,6 +99,7 @@ impl Property for Value {
     fn store(&self) -> Value {
         self.clone()
     }
+    fn deciding(_: &Value, _: &str, _: &mut dyn FnMut(&str, &Value)) {}
 }
 
 impl<T: Property> Property for Option<T> {
@@ -96,6 +112,9 @@ impl<T: Property> Property for Option<T> {
     }
     fn store(&self) -> Value {
         self.as_ref().map_or(Value::Null, T::store)
+    }
+    fn deciding(v: &Value, path: &str, see: &mut dyn FnMut(&str, &Value)) {
+        T::deciding(v, path, see)
     }
 }
 
@@ -110,6 +129,10 @@ impl<T: Property> Property for Vec<T> {
     fn store(&self) -> Value {
         Value::Array(self.iter().map(T::store).collect())
     }
+    fn deciding(v: &Value, path: &str, see: &mut dyn FnMut(&str, &Value)) {
+        see(path, v);
+        v.as_array().iter().enumerate().for_each(|(i, v)| T::deciding(v, &format!("{path}[{i}]"), see));
+    }
 }
 
 impl<T: Property> Property for BTreeMap<String, T> {
@@ -122,6 +145,10 @@ impl<T: Property> Property for BTreeMap<String, T> {
     }
     fn store(&self) -> Value {
         Value::Object(self.iter().map(|(k, v)| (k.clone(), v.store())).collect())
+    }
+    fn deciding(v: &Value, path: &str, see: &mut dyn FnMut(&str, &Value)) {
+        see(path, v);
+        v.as_object().into_iter().flatten().for_each(|(k, v)| T::deciding(v, &within(path, k), see));
     }
 }
 
@@ -238,6 +265,13 @@ macro_rules! properties {
                 })*
                 o
             }
+            fn deciding(o: &$crate::Object, path: &str, see: &mut dyn FnMut(&str, &$crate::Value)) {
+                $({
+                    let name = $crate::properties::camel(stringify!($field));
+                    let v = o.get(&name).unwrap_or(&$crate::Value::Null);
+                    <$type as $crate::Property>::deciding(v, &$crate::properties::within(path, &name), see);
+                })*
+            }
         }
 
         impl $crate::Property for $name {
@@ -252,6 +286,10 @@ macro_rules! properties {
             }
             fn store(&self) -> $crate::Value {
                 $crate::Value::Object(<$name as $crate::Properties>::store(self))
+            }
+            fn deciding(v: &$crate::Value, path: &str, see: &mut dyn FnMut(&str, &$crate::Value)) {
+                see(path, v);
+                v.as_object().into_iter().for_each(|o| <$name as $crate::Properties>::deciding(o, path, see));
             }
         }
     )* };

@@ -97,7 +97,7 @@ impl Value {
         self.plain().each(&Value::without_marks)
     }
 
-    fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Value::Null => out.push(0xf6),
             Value::Bool(b) => out.push(0xf4 + *b as u8),

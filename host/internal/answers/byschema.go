@@ -41,20 +41,34 @@ func (d Declared) Answer(c *abi.Call, most int) bool {
 	return true
 }
 
-// RefusesArguments checks the arguments of a function where the schema says that the host does. The response says why they are
-// refused; others are the request's from here on.
-func (d Declared) RefusesArguments(c *abi.Call) bool {
-	request, ok := c.Request.(*abi.InvokeRequest)
-	if !ok || d.function == nil || !d.function.SchemaCheck {
-		return false
+// RefusesArguments checks the arguments of a function, or the inputs of a component, where the schema says that the host does. The
+// response or the error says why they are refused; others are the request's from here on.
+func (d Declared) RefusesArguments(c *abi.Call) (refused bool, why *abi.Error) {
+	var of *schema.Object
+	var m *property.Map
+	switch request := c.Request.(type) {
+	case *abi.InvokeRequest:
+		if d.function != nil && d.function.SchemaCheck {
+			of, m = &d.function.Args, &request.Args
+		}
+	case *abi.ConstructRequest:
+		if d.resource != nil && d.resource.SchemaCheck {
+			of, m = &d.resource.Inputs, &request.Inputs
+		}
 	}
-	args, failures := d.function.Args.Check(request.Args)
-	if len(failures) > 0 {
-		*c.Response.(*abi.InvokeResponse) = abi.InvokeResponse{Failures: failures}
-		return true
+	if of == nil {
+		return false, nil
 	}
-	request.Args = args
-	return false
+	checked, failures := of.Check(*m)
+	if len(failures) == 0 {
+		*m = checked
+		return false, nil
+	}
+	if response, ok := c.Response.(*abi.InvokeResponse); ok {
+		*response = abi.InvokeResponse{Failures: failures}
+		return true, nil
+	}
+	return true, abi.NewRefusal(failures)
 }
 
 // Answers reports whether the schema says what a method responds.

@@ -177,8 +177,11 @@ import (
 	"docs/tutorial-provider.md": {run("."), run("greeter"), run("greeter"), run("greeter"), run("greeter")},
 	"docs/tutorial-provider-c.md": {
 		run("."), leave("husk provider build has the same flags"), built("greeter"), leave("an excerpt of the template"),
+		leave("a smaller form of the component in examples/contacts/c"),
 	},
-	"docs/tutorial-provider-rust.md": {run("."), leave("a file of the template"), built("greeter")},
+	"docs/tutorial-provider-rust.md": {
+		run("."), leave("a file of the template"), built("greeter"), leave("a smaller form of the component in examples/contacts/rust"),
+	},
 }
 
 // inCheckout are the documents whose reader works in a checkout of Husk.

@@ -58,7 +58,7 @@ func contacts(t testing.TB) []byte {
 	return built(t, dir)
 }
 
-func TestContacts(t *testing.T) { contactstest.Module(t, "python", contacts(t), nil) }
+func TestContacts(t *testing.T) { contactstest.Module(t, contacts(t), nil) }
 
 // BenchmarkInstance has what the RATIONALE says of the size of a provider in Python and of its time.
 func BenchmarkInstance(b *testing.B) { contactstest.Benchmark(b, contacts(b)) }

@@ -1,6 +1,8 @@
 //! The provider contacts in Rust: see ../provider for the same in Go.
 
-use husk_provider::{properties, send, Call, Error, Kind, Listed, Page, Properties, Property, Provider, Request, Resource, Result, Value};
+use husk_provider::{
+    properties, send, Call, Child, Component, Deployment, Error, Kind, Listed, Output, Page, Properties, Property, Provider, Registration, Request, Resource, Result, Value,
+};
 
 properties! {
     pub struct Config {
@@ -48,6 +50,24 @@ properties! {
     pub struct Found {
         names: Vec<String>,
         tag: String,
+    }
+    pub struct TeamInputs {
+        /// Each name makes a contact.
+        names: Vec<String>,
+        /// What follows each name and @.
+        domain: Output<String>,
+        /// The password of each contact.
+        note: Option<Output<String>> [secret],
+    }
+    pub struct TeamOutputs {
+        /// The IDs of the contacts, in the order of the names.
+        ids: Vec<Output<String>>,
+        count: i64,
+        domain: Output<String>,
+    }
+    struct Member {
+        name: Output<String>,
+        password: Option<Output<String>>,
     }
 }
 
@@ -114,8 +134,41 @@ fn find(call: &Call, search: Search) -> Result<Found> {
     Ok(Found { names, tag: search.tag })
 }
 
+/// A contact for each name. The first one is made before the others.
+struct Team;
+
+impl Component for Team {
+    type Inputs = TeamInputs;
+    type Outputs = TeamOutputs;
+
+    fn construct(&self, call: &Call, deployment: &Deployment, inputs: TeamInputs) -> Result<TeamOutputs> {
+        let names = &inputs.names;
+        if let Some(i) = (0..names.len()).find(|i| names[..*i].contains(&names[*i])) {
+            return Err(Error::invalid(&format!("names[{i}]"), format!("{} is in the team already", names[i])));
+        }
+        let mut contacts: Vec<Child> = Vec::new();
+        for name in names {
+            let member = Member { name: inputs.domain.map(|domain| format!("{name}@{domain}"))?, password: inputs.note.clone() };
+            let first: Vec<_> = contacts.first().into_iter().collect();
+            contacts.push(deployment.register(&Registration {
+                token: "contacts:index:Contact",
+                name: &format!("{}-{name}", call.name),
+                inputs: Properties::store(&member),
+                depends_on: &first,
+                ..Default::default()
+            })?);
+        }
+        let ids = contacts.iter().map(|contact| deployment.id(contact)).collect::<Result<_>>()?;
+        Ok(TeamOutputs { ids, count: names.len() as i64, domain: inputs.domain })
+    }
+}
+
 fn provider() -> Provider {
-    Provider::new("contacts", "1.0.0", "Contacts of a service.").config::<Config>().resource("Contact", Contact).function("find", find)
+    Provider::new("contacts", "1.0.0", "Contacts of a service.")
+        .config::<Config>()
+        .resource("Contact", Contact)
+        .component("Team", Team)
+        .function("find", find)
 }
 
 husk_provider::serve!(provider);

@@ -39,7 +39,7 @@ func built(t testing.TB) []byte {
 func TestContacts(t *testing.T) {
 	wasm := built(t)
 	t.Run("its types fit", func(t *testing.T) { contactstest.Run(t, "..", "npm", "run", "--silent", "check") })
-	contactstest.Module(t, "typescript", wasm, contactstest.WithoutZeros)
+	contactstest.Module(t, wasm, contactstest.WithoutZeros)
 }
 
 // BenchmarkInstance has what the RATIONALE says of the size of a provider in TypeScript and of its time.
