@@ -17,16 +17,16 @@ const bytes = s => { const b = new Uint8Array(s.length >> 1); for (let i = 0; i 
 const join = (a, b) => { const out = new Uint8Array(a.length + b.length); out.set(a); out.set(b, a.length); return out; };
 
 const hashes = { md5: 5, sha1: 1, sha224: 224, sha256: 256, sha384: 384, sha512: 512 };
-const hash = ({ algorithm, data, key, keyed }) => {
+const hash = ({ algorithm, key, keyed }, data) => {
     const kind = Object.hasOwn(hashes, algorithm) ? hashes[algorithm] : undefined;
     if (!kind) throw new Error(`there is no hash ${JSON.stringify(algorithm)} here, but ${Object.keys(hashes).join(", ")}`);
     const sum = b => engine.hash(kind, b);
-    if (!keyed) return { sum: hex(sum(bytes(data))) };
+    if (!keyed) return { sum: hex(sum(data)) };
     const block = kind >= 384 ? 128 : 64, pad = new Uint8Array(block);
     let k = bytes(key || "");
     if (k.length > block) k = sum(k);
     pad.set(k);
-    return { sum: hex(sum(join(pad.map(x => x ^ 0x5c), sum(join(pad.map(x => x ^ 0x36), bytes(data)))))) };
+    return { sum: hex(sum(join(pad.map(x => x ^ 0x5c), sum(join(pad.map(x => x ^ 0x36), data))))) };
 };
 
 // URLs, as RFC 3986 has them, with what browsers do beside that for the schemes of the web.
@@ -66,26 +66,26 @@ export const parseURL = (text, base) => {
 
 const longestBody = 8 << 20, redirects = new Set([301, 302, 303, 307, 308]);
 const text = b => engine.decode(b);
-const fetch = ({ url, method, redirect, timeout, headers, body }) => {
+const fetch = ({ url, method, redirect, timeout, headers }, body) => {
     if (headers.some(h => h[0] === "host")) throw new Error("the header host cannot be set: it follows from the URL");
     const until = timeout > 0 ? Date.now() + timeout : 0;
-    let at = new URL(url), content = Buffer.from(body, "base64");
+    let at = new URL(url), content = body;
     at.hash = "";
     for (let turns = 0; ; turns++) {
         const answer = call("httpSend", {
-            method, url: at.href, body: new Uint8Array(content), timeoutMs: until ? Math.max(1, until - Date.now()) : 0,
+            method, url: at.href, body: content, timeoutMs: until ? Math.max(1, until - Date.now()) : 0,
             headers: headers.map(([name, value]) => ({ name, value: engine.encode(value) })),
         });
         const found = answer.headers.map(h => [h.name, text(h.value)]), location = found.find(h => h[0].toLowerCase() === "location");
         if (!redirects.has(answer.status) || !location || redirect === "manual") {
             if (answer.body.length > longestBody) throw new Error(`the response is longer than ${longestBody >> 20} MiB, which is all that a provider takes`);
-            return { status: answer.status, statusText: "", url: at.href, redirected: turns > 0, headers: found, body: Buffer.of8(answer.body).toString("base64") };
+            return [{ status: answer.status, statusText: "", url: at.href, redirected: turns > 0, headers: found }, answer.body];
         }
         if (redirect === "error") throw new Error("unexpected redirect");
         if (turns === 20) throw new Error("redirect count exceeded");
         const to = new URL(location[1], at.href);
         if (answer.status === 303 && method !== "HEAD" || answer.status < 303 && method === "POST") {
-            method = "GET"; content = Buffer.alloc(0);
+            method = "GET"; content = new Uint8Array(0);
             headers = headers.filter(h => !h[0].startsWith("content-"));
         }
         if (to.origin !== at.origin) headers = headers.filter(h => !["authorization", "cookie", "proxy-authorization"].includes(h[0]));
@@ -94,15 +94,21 @@ const fetch = ({ url, method, redirect, timeout, headers, body }) => {
 };
 
 const json = f => {
-    try { return JSON.stringify(f()); } catch (e) { return JSON.stringify({ error: String(e.message), details: e.kind && { kind: e.kind, origin: e.origin, path: e.path }, timedOut: e.kind === "cancelled" }); }
+    try { return JSON.stringify(f()); } catch (e) { return failed(e); }
 };
-Object.defineProperty(globalThis, "__host", { configurable: true, value: (name, argument) => {
+const failed = e => JSON.stringify({ error: String(e.message), details: e.kind && { kind: e.kind, origin: e.origin, path: e.path }, timedOut: e.kind === "cancelled" });
+const ask = (name, argument, data) => {
     switch (name) {
     case "debug": case "info": case "warning": case "error": log(name, argument); return "";
     case "random": return hex(engine.random(new Uint8Array(Number(argument))));
-    case "hash": return json(() => hash(JSON.parse(argument)));
+    case "hash": return [json(() => hash(JSON.parse(argument), data))];
     case "url": return json(() => parseURL(...JSON.parse(argument)));
-    case "fetch": return json(() => fetch(JSON.parse(argument)));
+    case "fetch":
+        try {
+            const [answer, body] = fetch(JSON.parse(argument), data);
+            return [JSON.stringify(answer), body];
+        } catch (e) { return [failed(e)]; }
     }
     return "";
-} });
+};
+Object.defineProperty(globalThis, "__host", { configurable: true, value: Object.assign(ask, { encode: engine.encode, decode: engine.decode }) });

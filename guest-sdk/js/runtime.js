@@ -1,6 +1,7 @@
 // What programs of Node.js find around them, for QuickJS: the globals, and the modules of Node.js that work in
-// a sandbox. A provider runs this script once. __host(name, argument) asks the provider. What it shares with the script that
-// serves calls is in __runtime.
+// a sandbox. A provider runs this script once. __host(name, argument) asks the provider. It may have two functions for UTF-8,
+// encode and decode, and then takes bytes as a third argument and answers with [text, bytes]; otherwise bytes are base64 and hex in
+// the text. What this script shares with the script that serves calls is in __runtime.
 "use strict";
 (() => {
 const ask = globalThis.__host;
@@ -13,6 +14,7 @@ define("global", globalThis);
 const toHex = b => { let s = ""; for (const x of b) s += (x < 16 ? "0" : "") + x.toString(16); return s; };
 const fromHex = s => { const b = new Uint8Array(s.length >> 1); for (let i = 0; i < b.length; i++) b[i] = parseInt(s.substr(2 * i, 2), 16); return b; };
 const encodeUTF8 = text => {
+    if (ask.encode) return ask.encode(String(text).toWellFormed());
     const out = [];
     for (const c of String(text)) {
         let p = c.codePointAt(0);
@@ -25,7 +27,9 @@ const encodeUTF8 = text => {
     return Uint8Array.from(out);
 };
 const decodeUTF8 = (b, fatal) => {
-    let s = "";
+    let s = ask.decode ? ask.decode(b) : "";
+    if (s && s.isWellFormed() && !s.includes("\ufffd")) return s;
+    s = "";
     for (let i = 0; i < b.length;) {
         const first = b[i++];
         let n = 0, low = 0x80, high = 0xbf, p = first;
@@ -451,9 +455,10 @@ class Response extends Body {
     static json(v, init = {}) { const r = new Response(JSON.stringify(v), init); r.headers.set("content-type", "application/json"); return r; }
 }
 // exchange sends a request whose body is bytes, and returns the answer, with its body as bytes, or the error.
-const exchange = r => {
-    const a = JSON.parse(ask("fetch", JSON.stringify({ ...r, body: toBase64(r.body) })));
-    return a.error || a.timedOut ? a : { ...a, body: fromBase64(a.body) };
+const exchange = ({ body, ...r }) => {
+    const [text, found] = ask.encode ? ask("fetch", JSON.stringify(r), body) : [ask("fetch", JSON.stringify({ ...r, body: toBase64(body) }))];
+    const a = JSON.parse(text);
+    return a.error || a.timedOut ? a : { ...a, body: found || fromBase64(a.body) };
 };
 define("fetch", async (input, init) => {
     const r = new Request(input, init);
@@ -503,7 +508,9 @@ const randomUUID = () => {
     return toHex(b).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 };
 const digest = (algorithm, data, key) => {
-    const a = JSON.parse(ask("hash", JSON.stringify({ algorithm: String(algorithm).toLowerCase().replace(/^sha-/, "sha"), data: toHex(data), key: key && toHex(key), keyed: key !== undefined })));
+    const r = { algorithm: String(algorithm).toLowerCase().replace(/^sha-/, "sha"), key: key && toHex(key), keyed: key !== undefined };
+    const [text] = ask.encode ? ask("hash", JSON.stringify(r), data) : [ask("hash", JSON.stringify({ ...r, data: toHex(data) }))];
+    const a = JSON.parse(text);
     if (a.error) throw new Error(a.error);
     return Buffer.of8(fromHex(a.sum));
 };

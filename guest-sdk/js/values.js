@@ -68,7 +68,14 @@ export const set = (o, k, v) => { if (k === "__proto__") Object.defineProperty(o
 export const has = (o, k) => Object.prototype.hasOwnProperty.call(o, k);
 export const get = (o, k) => o && has(o, k) ? o[k] : undefined;
 
-export const utf8Length = s => { let n = 0; for (const c of s) { const p = c.codePointAt(0); n += p < 0x80 ? 1 : p < 0x800 ? 2 : p < 0x10000 ? 3 : 4; } return n; };
+export const utf8Length = s => {
+    let n = s.length; // of which each byte beyond the first of a character is counted below
+    for (let i = 0; i < s.length; i++) {
+        const c = s.charCodeAt(i);
+        if (c >= 0xd800 && c < 0xdc00 && s.charCodeAt(i + 1) >> 10 === 0x37) { n += 2; i++; } else if (c >= 0x80) n += c < 0x800 ? 1 : 2;
+    }
+    return n;
+};
 const byPoints = (a, b) => {
     for (let i = 0; i < a.length && i < b.length; i++) if (a[i] !== b[i]) {
         const x = a.charCodeAt(i), y = b.charCodeAt(i), high = c => c >= 0xd800 && c < 0xe000;
