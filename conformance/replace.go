@@ -118,20 +118,20 @@ func (l *life) replace(ctx context.Context, world map[string]string, raw propert
 	}
 	switch {
 	case deleteFirst && outcome != nil && !isSkip(outcome):
-		return fmt.Errorf("replaced by one with %s, with the old copy deleted first: %w", what, outcome)
+		return fmt.Errorf("replacing it by one with %s, after the old copy was deleted: %w", what, outcome)
 	case deleteFirst:
 		return outcome
 	case outcome != nil && !isSkip(outcome) && l.id == old.id:
 		l.id = "" // it went with the old copy
-		return fmt.Errorf("replaced by one with %s, the new copy has the ID %q of the old one, and is deleted with it; %s", what, old.id, declareOrder)
+		return fmt.Errorf("replacing it by one with %s: the new copy has the ID %q of the old one, and is deleted with it; %s", what, old.id, declareOrder)
 	case outcome != nil && !isSkip(outcome):
 		l.id = ""
-		return fmt.Errorf("replaced by one with %s, the new copy does not outlive the old one: %w; %s", what, outcome, declareOrder)
+		return fmt.Errorf("replacing it by one with %s: the new copy does not outlive the old one: %w; %s", what, outcome, declareOrder)
 	case isSkip(outcome) && lost != "":
 		l.id = ""
-		return fmt.Errorf("replaced by one with %s, the new copy has made %s, and deleting the old one removes it; %s", what, lost, declareOrder)
+		return fmt.Errorf("replacing it by one with %s: the new copy has made %s, which deleting the old one removes; %s", what, lost, declareOrder)
 	case outcome == nil && l.id == old.id:
-		return fmt.Errorf("replaced by one with %s, the new copy has the ID %q of the old one, by which that is deleted; %s", what, l.id, declareOrder)
+		return fmt.Errorf("replacing it by one with %s: the new copy has the ID %q of the old one, by which the old one is deleted; %s", what, l.id, declareOrder)
 	}
 	return outcome
 }

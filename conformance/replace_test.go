@@ -128,13 +128,13 @@ func TestReplacements(t *testing.T) {
 		wrong func(*notes.Provider) abi.Provider
 		found string
 	}{
-		"written over":            {func(p *notes.Provider) abi.Provider { return over{p} }, `replaced by one with the same inputs, the new copy has the ID "note-ddxauuam" of the old one, and is deleted with it` + declare},
+		"written over":            {func(p *notes.Provider) abi.Provider { return over{p} }, `replacing it by one with the same inputs: the new copy has the ID "note-ddxauuam" of the old one, and is deleted with it` + declare},
 		"said by the schema":      {func(p *notes.Provider) abi.Provider { return saysSo{over{p}} }, ""},
 		"known by its title":      {func(p *notes.Provider) abi.Provider { return knownBy{over{p}, []string{"title"}} }, ""},
-		"known by too much":       {func(p *notes.Provider) abi.Provider { return knownBy{over{p}, []string{"text", "title"}} }, `replaced by one with another text, the new copy has the ID "note-ddxauuam" of the old one, and is deleted with it` + declare},
-		"known by something else": {func(p *notes.Provider) abi.Provider { return knownBy{over{p}, []string{"text"}} }, `replaced by one with another text, the new copy has the ID "note-ddxauuam" of the old one, and is deleted with it` + declare},
+		"known by too much":       {func(p *notes.Provider) abi.Provider { return knownBy{over{p}, []string{"text", "title"}} }, `replacing it by one with another text: the new copy has the ID "note-ddxauuam" of the old one, and is deleted with it` + declare},
+		"known by something else": {func(p *notes.Provider) abi.Provider { return knownBy{over{p}, []string{"text"}} }, `replacing it by one with another text: the new copy has the ID "note-ddxauuam" of the old one, and is deleted with it` + declare},
 		"said by diffs":           {func(p *notes.Provider) abi.Provider { return diffsSo{over{p}} }, ""},
-		"still there":             {func(p *notes.Provider) abi.Provider { return counted{over{p}, map[string]int{}} }, `replaced by one with the same inputs, the new copy has the ID "note-ddxauuam" of the old one, by which that is deleted` + declare},
+		"still there":             {func(p *notes.Provider) abi.Provider { return counted{over{p}, map[string]int{}} }, `replacing it by one with the same inputs: the new copy has the ID "note-ddxauuam" of the old one, by which the old one is deleted` + declare},
 		"refused beside the old":  {func(p *notes.Provider) abi.Provider { return steady{p} }, `it was never seen to work: create refuses a second one with the same inputs beside the first: there is a note of that title already (invalid-argument)` + declare},
 	} {
 		t.Run(name, func(t *testing.T) {

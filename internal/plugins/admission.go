@@ -295,8 +295,7 @@ func artifactsOf(module trust.Artifact, kept registry.Kept, digest string) []tru
 	return all
 }
 
-// CheckBundles asks a policy about a module with bundles. Those that cannot be read do not count: somebody may have added
-// them.
+// CheckBundles asks a policy about a module with bundles. It ignores bundles that cannot be read: anybody may have added them.
 func CheckBundles(rules *trust.Policy, source string, raw [][]byte, artifacts []trust.Artifact) (trust.Signer, error) {
 	var bundles []*trust.Bundle
 	var unreadable []error

@@ -158,8 +158,8 @@ func (p *Plugins) schemaFile(digest string) string {
 	return filepath.Join(p.options.Places.Cache, "schemas", strings.TrimPrefix(digest, DigestPrefix)+".json")
 }
 
-// KnownSchema returns the schema of a package that the cache has, nil for none. Nothing is fetched, built, compiled, or run:
-// the module is a file or pinned in husk.lock, and no parameters make another package of it.
+// KnownSchema returns the schema of a package from the cache, nil if it has none. Nothing is fetched, built, compiled, or run:
+// the module must be a file or pinned in husk.lock, and the package must not be parameterized.
 func (p *Plugins) KnownSchema(pkg program.Package) *schema.Package {
 	declared, err := p.project.ProviderVersion(pkg.Source, pkg.Version)
 	if err != nil || declared == nil || declared.Native || pkg.Parameterized() {

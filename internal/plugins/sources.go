@@ -236,8 +236,8 @@ func (p *Plugins) listedModule(ctx context.Context, declared *program.ProviderPl
 	return m, err
 }
 
-// Admit asks the trust policies about a module of a provider that was fetched, and returns who has signed it, the zero value
-// if no policy wants to know.
+// Admit asks the trust policies about the fetched module of a provider. It returns the signer, the zero value if no policy asks
+// for signatures.
 func (p *Plugins) Admit(ctx context.Context, declared *program.ProviderPlugin, from registry.Source, r registry.Release, path string) (trust.Signer, error) {
 	return p.admit(ctx, fetchedOrigin(declared, from, r.Manifest, path), r.Digest)
 }

@@ -40,8 +40,8 @@ func (p *Plugins) rootOf(path string) *projectroot.Root {
 
 func isUntrusted(project *program.Project) bool { return project != nil && !project.Root.Trusted() }
 
-// UntrustedLimits are the limits of projects that are not trusted, in their units, as far as they are lower than the
-// defaults, which are for one user's own projects: runs of strangers share a machine.
+// UntrustedLimits are the lower limits of projects that are not trusted, in their units. The others are the defaults, which
+// are for one user's own projects; runs of strangers share a machine.
 var UntrustedLimits = map[limit.Limit]uint64{
 	// Databases and clusters take as long.
 	limit.Time: uint64(30 * time.Minute),

@@ -113,9 +113,9 @@ func Login(ctx context.Context, url string, o Options) (*backend.Backend, error)
 	return b, atomicfile.Write(file, append(text, '\n'), 0o600)
 }
 
-// ServerURL returns the URL of the server that keeps the stacks of the project in the directory of a root, or if there is none
-// the server of husk login, with its token if the URL has one, and who has named it. Users who have chosen no place for stacks
-// and have started a server on this machine use that, for all of the command.
+// ServerURL returns the URL of a server, with its token if it has one, and who named it. It is the server with the stacks of the
+// project in the directory of a root. If the directory has no project, it is the server of husk login. If the user chose neither
+// and started a server on this machine, it is that one, for the rest of the command.
 func ServerURL(ctx context.Context, root *projectroot.Root) (named.URL, error) {
 	project, err := program.LoadProject(ctx, root)
 	var none *program.NoProjectError

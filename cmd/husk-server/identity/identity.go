@@ -190,7 +190,7 @@ func (i *Issuer) check() error {
 		i.Person = subject
 	}
 	if first, _, _ := strings.Cut(i.Person, "/"); i.People && slices.Contains(ownClaims, first) {
-		return fmt.Errorf("person %s: people may change it, and could approve their own runs then: name %s, or a claim that they cannot change", i.Person, subject)
+		return fmt.Errorf("person %s: people can change this claim, and could then approve their own runs: name %s, or another claim that they cannot change", i.Person, subject)
 	}
 	if i.Name == "" {
 		i.Name = i.Person

@@ -67,9 +67,9 @@ func TestPeopleWhoWouldBeTwo(t *testing.T) {
 		return "  - issuer: https://" + host + ".example\n    audience: a\n    people: true\n    person: " + person + "\n    rules: [{claims: {sub: x}, team: " + team + ", role: " + role + "}]\n"
 	}
 	for _, row := range []struct{ text, want string }{
-		{issuer("a", "preferred_username", "admin", "acme"), "person preferred_username: people may change it"},
-		{issuer("a", "email", "read", "acme"), "person email: people may change it"},
-		{issuer("a", "address/formatted", "read", "acme"), "person address/formatted: people may change it"},
+		{issuer("a", "preferred_username", "admin", "acme"), "person preferred_username: people can change this claim"},
+		{issuer("a", "email", "read", "acme"), "person email: people can change this claim"},
+		{issuer("a", "address/formatted", "read", "acme"), "person address/formatted: people can change this claim"},
 		{issuer("a", "sub", "approve", "acme") + issuer("b", "sub", "request", "acme"), "issuers[1]: people of the team acme log in at https://a.example, too"},
 		{issuer("a", "sub", "request", "acme") + issuer("b", "number", "admin", "acme"), "issuers[1]: people of the team acme"},
 		{issuer("a", "number", "approve", "acme") + issuer("b", "number", "approve", "acme"), ""},

@@ -150,7 +150,7 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	for name := range o.MaxRuns {
 		label, value, is := strings.Cut(name, "=")
 		if is && checkLabels(map[string]string{label: value}) != nil || !is && name != EachTeam && !runapi.IsTeam(name) {
-			return nil, fmt.Errorf("the limit of %q: it is of a team, of each team (%s), or of a label, NAME=VALUE", name, EachTeam)
+			return nil, fmt.Errorf("the limit of %q: name a team, each team (%s), or a label as NAME=VALUE", name, EachTeam)
 		}
 	}
 	for name := range o.Weights {

@@ -69,7 +69,7 @@ func (h *Hook) pack(ctx context.Context, commit string) (content []byte, err err
 	var packed bytes.Buffer
 	if err == nil {
 		_, err = bundle.Pack(&packed, project, func(dir string) ([]byte, error) {
-			return nil, fmt.Errorf("%s is source: a server builds none, so list a module", filepath.Base(dir))
+			return nil, fmt.Errorf("%s is source code, which a server does not build: list a module in its place", filepath.Base(dir))
 		})
 	}
 	if cut := ctx.Err(); cut != nil {

@@ -527,13 +527,13 @@ func TestFilesOfStrangers(t *testing.T) {
 	b := open(t, "github", "", server.Options{})
 	number := 0
 	for want, files := range map[string]entries{
-		"neither a file nor a link in it": {"infra/Husk.yaml": project["infra/Husk.yaml"], "x": "->../../x"},
-		"it has the name":                 {"../../x": "x"},
-		"the headers of a file have more": {strings.Repeat("x", 70_000): "x"},
-		"the hook is for shop":            {"infra/Husk.yaml": "name: other\nruntime: yaml\nresources: {}\n"},
-		"no project":                      {"README.md": "x"},
-		"is source: a server builds none": {"infra/Husk.yaml": "name: shop\nruntime: yaml\nplugins: {providers: [{name: x, path: x}]}\nresources: {}\n", "infra/x/main.go": "package main"},
-		"the project is not trusted":      {"infra/Husk.yaml": "name: shop\nruntime: yaml\nplugins: {providers: [{name: x, path: ../../../../etc/passwd}]}\nresources: {}\n"},
+		"neither a file nor a link in it":               {"infra/Husk.yaml": project["infra/Husk.yaml"], "x": "->../../x"},
+		"it has the name":                               {"../../x": "x"},
+		"the headers of a file have more":               {strings.Repeat("x", 70_000): "x"},
+		"the hook is for shop":                          {"infra/Husk.yaml": "name: other\nruntime: yaml\nresources: {}\n"},
+		"no project":                                    {"README.md": "x"},
+		"is source code, which a server does not build": {"infra/Husk.yaml": "name: shop\nruntime: yaml\nplugins: {providers: [{name: x, path: x}]}\nresources: {}\n", "infra/x/main.go": "package main"},
+		"the project is not trusted":                    {"infra/Husk.yaml": "name: shop\nruntime: yaml\nplugins: {providers: [{name: x, path: ../../../../etc/passwd}]}\nresources: {}\n"},
 	} {
 		b.files = files
 		number++

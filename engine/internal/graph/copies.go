@@ -75,7 +75,7 @@ var (
 	LikelyCopy = Rule{Means: func(res, dep *state.Resource) bool { return res.Delete || !dep.Delete }}
 )
 
-// Used calls visit with each copy that the copy at i may use, or that what it takes along may use.
+// Used calls visit with each copy that the copy at i may use, or that a resource deleted along with it may use.
 func (c *Copies) Used(i int, rule Rule, visit func(at int)) {
 	res := c.resources[i]
 	c.usedBy(res, i, rule, visit)

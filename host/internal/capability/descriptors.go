@@ -23,7 +23,7 @@ func (d *Descriptors) next() uint32 {
 	return d.last
 }
 
-// Changed receives after something has become ready.
+// Changed returns a channel that receives after a descriptor has become ready.
 func (d *Descriptors) Changed() <-chan struct{} { return d.changed }
 
 // wake makes Changed receive. It is safe for concurrent use.

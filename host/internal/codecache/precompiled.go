@@ -127,7 +127,7 @@ type MismatchError struct{ Differences []Difference }
 func (e *MismatchError) Error() string { return "it was compiled for something else" }
 
 // ErrNotPrecompiled is a module that a directory of precompiled ones does not have.
-var ErrNotPrecompiled = errors.New("it is not there: compile it with `husk provider compile`, or run without precompiled modules")
+var ErrNotPrecompiled = errors.New("the directory does not have it: compile it with `husk provider compile`, or run without precompiled modules")
 
 // PrecompiledModule has the files of one module. It is [Modules] with one record.
 type PrecompiledModule struct {
