@@ -150,7 +150,7 @@ var lives = map[string]life{
 	"keycloak/keycloak": {
 		service: "keycloak", grants: http,
 		config:    `{keycloak:url: "http://HOST:PORT", keycloak:clientId: admin-cli, keycloak:accessToken: {value: "PASSWORD", secret: true}}`,
-		resources: `it: {type: keycloak:OpenidClientScope, properties: {realmId: shop, name: orders, description: orders of customers}}`,
+		resources: `it: {type: keycloak:openid:ClientScope, properties: {realmId: shop, name: orders, description: orders of customers}}`,
 		update:    [2]string{"orders of customers", "orders and bills"}, replace: [2]string{"realmId: shop", "realmId: store"}, id: "store/ID",
 	},
 	"PagerDuty/pagerduty": {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"maps"
 	"net"
 	"net/http/httptest"
@@ -15,9 +18,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/automation"
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/port"
+	"github.com/husk-dev/husk/internal/port/mapping/facts"
 	"github.com/husk-dev/husk/internal/testkit/fakeservice"
 	"github.com/husk-dev/husk/internal/testkit/nightly"
 	"github.com/husk-dev/husk/internal/testkit/postgrestest"
@@ -39,11 +46,71 @@ func TestLives(t *testing.T) {
 			l, dir := lives[name], t.TempDir()
 			built, err := port.Port(t.Context(), sources[name], port.Options{Dir: t.TempDir()})
 			require.NoError(t, err)
+			requirePublished(t, path.Base(name), built.Wasm)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "provider.wasm"), built.Wasm, 0o600))
 			require.NoError(t, os.Mkdir(filepath.Join(dir, "files"), 0o700))
 			l.live(t, dir, path.Base(name))
 		})
 	}
+}
+
+// requirePublished compares the resources of a port with those of the package that Pulumi publishes, if there is one: tokens and required
+// inputs. Only one of them may have a type, if their versions differ.
+func requirePublished(t *testing.T, name string, wasm []byte) {
+	t.Helper()
+	published, err := facts.Read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	require.NoError(t, err)
+	h, err := host.New(t.Context(), host.NewConfig())
+	require.NoError(t, err)
+	defer h.Close(context.Background())
+	m, err := h.LoadBytes(t.Context(), wasm)
+	require.NoError(t, err)
+	p, err := m.NewProvider(t.Context(), host.ProviderOptions{Name: name})
+	require.NoError(t, err)
+	defer p.Close()
+	described, err := p.GetSchema(t.Context(), abi.GetSchemaRequest{})
+	require.NoError(t, err)
+	pkg, err := schemajson.Parse([]byte(described.Schema))
+	require.NoError(t, err)
+	answer, err := p.GetMapping(t.Context(), abi.GetMappingRequest{Key: "terraform"})
+	require.NoError(t, err)
+	var own struct {
+		Resources map[string]struct {
+			Token string `json:"tok"`
+		} `json:"resources"`
+	}
+	require.NoError(t, json.Unmarshal(answer.Data, &own))
+	tokens, types, equal, known := 0, 0, 0, 0
+	for of, r := range own.Resources {
+		fact, ok := published.Resources[of]
+		if !ok {
+			continue
+		}
+		if types++; fact.Token == r.Token {
+			tokens++
+		}
+		if fact.Required == nil {
+			continue
+		}
+		var required []string
+		for _, p := range pkg.Resource(r.Token).Inputs.Properties {
+			if p.Required {
+				required = append(required, p.Name)
+			}
+		}
+		slices.Sort(required)
+		if known++; slices.Equal(required, fact.Required) {
+			equal++
+		} else {
+			t.Logf("%s requires %v, and the published package %v", r.Token, required, fact.Required)
+		}
+	}
+	t.Logf("%s: %d of %d tokens, required inputs of %d of %d resources", name, tokens, types, equal, known)
+	require.GreaterOrEqual(t, 100*tokens, 99*types)
+	require.GreaterOrEqual(t, 100*equal, 99*known)
 }
 
 // live runs the program in a directory.

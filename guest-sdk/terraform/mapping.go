@@ -10,6 +10,7 @@ package terraform
 //	resources:
 //	  aws_s3_bucket:
 //	    name: Bucket              # the type's name; or token, for the whole token
+//	    aliases: ["aws:index/bucket:Bucket"] # earlier tokens
 //	    id: [region, bucket]      # the attributes that make the ID, joined by "/"
 //	    identity: [bucket]        # by what the service knows the object
 //	    deleteBeforeReplace: true
@@ -25,7 +26,8 @@ package terraform
 // Names of resources, data sources, functions, and attributes are the provider's. A name that the provider does not have is an
 // error, unless the mapping is optional.
 type Mapping struct {
-	// Optional means that the provider need not have the names: the mapping is for several versions.
+	// Optional means that the provider need not have the names, nor the lists and objects that entries are for: the mapping is
+	// for several versions.
 	Optional bool `json:"optional,omitempty"`
 	// Prefix is the prefix that resources and data sources lose of their names, with the last underscore. nil stands for the
 	// first word of the names if all have the same.
@@ -46,8 +48,10 @@ type Resource struct {
 	// Name is the type's name in its module, such as RandomPet.
 	Name string `json:"name,omitempty"`
 	// Token is the whole token, such as random:index/randomPet:RandomPet.
-	Token  string           `json:"token,omitempty"`
-	Fields map[string]Field `json:"fields,omitempty"`
+	Token string `json:"token,omitempty"`
+	// Aliases are earlier tokens of the type.
+	Aliases []string         `json:"aliases,omitempty"`
+	Fields  map[string]Field `json:"fields,omitempty"`
 	// ID names the attributes whose values make the ID, joined by "/". Without it the ID is the
 	// attribute id, or the name in the program if the resource has no such attribute.
 	ID []string `json:"id,omitempty"`

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"reflect"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/internal/port/mapping"
 	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
 
@@ -37,7 +37,7 @@ func TestTheMappingIsTheAdapters(t *testing.T) {
 		return false
 	})
 	own := map[string][]string{}
-	for name, of := range map[string]any{"Mapping": mapping{}, "Resource": mappedResource{}, "Function": mappedFunction{}, "Field": mappedField{}, "Autoname": mappedName{}} {
+	for name, of := range map[string]any{"Mapping": mapping.Mapping{}, "Resource": mapping.Resource{}, "Function": mapping.Function{}, "Field": mapping.Field{}, "Autoname": mapping.Autoname{}} {
 		for i := range reflect.TypeOf(of).NumField() {
 			field := reflect.TypeOf(of).Field(i)
 			key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -46,32 +46,6 @@ func TestTheMappingIsTheAdapters(t *testing.T) {
 		}
 	}
 	require.Equal(t, adapters, own)
-}
-
-// Each built-in mapping can be read, and is for the module of its path, whoever publishes that.
-func TestPublishedMappings(t *testing.T) {
-	found := 0
-	require.NoError(t, fs.WalkDir(published, "mappings", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		found++
-		module, ok := strings.CutSuffix(strings.TrimPrefix(path, "mappings/"), ".yaml")
-		require.True(t, ok, path)
-		m, err := publishedMapping(module)
-		require.NoError(t, err)
-		require.True(t, m.Optional, "%s is for all versions", path)
-		same, err := publishedMapping(strings.Replace(module, "/hashicorp/", "/terraform-providers/", 1))
-		require.NoError(t, err)
-		require.Equal(t, m, same)
-		return nil
-	}))
-	require.Positive(t, found)
-	for _, module := range []string{"github.com/acme/terraform-provider-tls", "", "../mappings", "github.com/hashicorp"} {
-		m, err := publishedMapping(module)
-		require.NoError(t, err, module)
-		require.Nil(t, m, module)
-	}
 }
 
 // The builder finds the tags of the adapter's files in the files themselves.

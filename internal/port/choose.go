@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/internal/port/mapping"
 	"github.com/husk-dev/husk/internal/port/prune"
 )
 
@@ -56,7 +57,7 @@ func (w *build) choose(ctx context.Context) error {
 	}
 	if isMixed(found.Names) { // of the chosen ones all may begin with the same word
 		if w.mapping == nil {
-			w.mapping = &mapping{}
+			w.mapping = &mapping.Mapping{}
 		}
 		w.mapping.Prefix = cmp.Or(w.mapping.Prefix, new(""))
 	}

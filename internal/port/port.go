@@ -3,12 +3,15 @@
 package port
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/port/mapping"
 	"github.com/husk-dev/husk/internal/port/portcache"
 	"github.com/husk-dev/husk/internal/port/prune"
 )
@@ -62,7 +65,9 @@ type porter struct {
 	command goCommand
 	shims   []*shim
 	// mapping is the mapping of names, nil for none.
-	mapping *mapping
+	mapping *mapping.Mapping
+	// published means that the mapping is a published package's, whatever the name of the port.
+	published bool
 }
 
 // Port ports the provider in a directory, or one by its name, its Go module, or its repository, with or without @VERSION.
@@ -82,8 +87,10 @@ func Port(ctx context.Context, source string, o Options) (*Built, error) {
 		}
 		b.shims = append(b.shims, shims...)
 	}
-	if b.mapping, err = readMapping(o.Mapping); err != nil {
-		return nil, err
+	if o.Mapping != "" {
+		if err := b.readMapping(o.Mapping); err != nil {
+			return nil, err
+		}
 	}
 	if err := prune.Check(o.Only); err != nil {
 		return nil, err
@@ -103,11 +110,36 @@ func Port(ctx context.Context, source string, o Options) (*Built, error) {
 		return nil, err
 	}
 	if b.mapping == nil {
-		if b.mapping, err = publishedMapping(s.module); err != nil {
+		if b.mapping, err = mapping.Published(s.module); err != nil {
 			return nil, err
 		}
+		b.published = true
 	}
 	return b.port(ctx, s)
+}
+
+// readMapping reads a mapping, or what Pulumi's bridge has kept of a package, whose name the port gets.
+func (b *porter) readMapping(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("--map: %w", err)
+	}
+	if !mapping.IsBridged(text) {
+		if b.mapping, err = mapping.Decode(file, text); err != nil {
+			return fmt.Errorf("--map %w", err)
+		}
+		return nil
+	}
+	bridged, err := mapping.ReadBridged(file, text)
+	if err != nil {
+		return fmt.Errorf("--map %w", err)
+	}
+	if len(bridged.Ignored) > 0 {
+		b.step("leaving out", strings.Join(bridged.Ignored, ", ")+" of "+file)
+	}
+	b.mapping, b.published = bridged.Mapping(true), true
+	b.options.Name = cmp.Or(b.options.Name, bridged.Package)
+	return nil
 }
 
 func (b *porter) step(doing, what string) { b.options.Progress(Step{doing, what}) }

@@ -551,3 +551,25 @@ func TestAMapping(t *testing.T) {
 	_, err = port.Port(t.Context(), dir, port.Options{Dir: t.TempDir(), SDK: sdk, Mapping: filepath.Join(dir, "none.yaml")})
 	require.ErrorContains(t, err, "--map: open ")
 }
+
+// A file of Pulumi's bridge names the package, too.
+func TestAMappingOfPulumisBridge(t *testing.T) {
+	file := filepath.Join(files(t, map[string]string{"bridge-metadata.json": `{
+		"auto-aliasing": {"resources": {
+			"dog_bone": {"current": "hound:toy/bone:Bone", "fields": {"hole": {"maxItemsOne": true}}},
+			"dog_ball": {"current": "hound:toy/dogBall:DogBall"}}},
+		"mux": {}, "smell": {}}`}), "bridge-metadata.json")
+	dir := files(t, map[string]string{"go.mod": dogMod, "main.go": dogGo, "text.go": textGo})
+	told := ""
+	options := port.Options{Dir: t.TempDir(), SDK: imitations(t), Mapping: file, Progress: func(s port.Step) {
+		if s.Doing == "leaving out" {
+			told = s.What
+		}
+	}}
+	built, err := port.Port(t.Context(), dir, options)
+	require.NoError(t, err)
+	require.Equal(t, "hound", built.Manifest.Name)
+	require.Equal(t, "smell of "+file, told)
+	require.Equal(t, `5 provider dog old {"optional":true,"modules":{"dog_":"toy"},"resources":{`+
+		`"dog_ball":{"name":"DogBall"},"dog_bone":{"fields":{"hole":{"maxItemsOne":true}}}}}`, described(t, built))
+}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/blang/semver/v4"
 	"golang.org/x/mod/sumdb/dirhash"
+
+	"github.com/husk-dev/husk/internal/port/mapping"
 )
 
 // shimFile describes a shim. All other files beside it replace files of the module, or are added to it.
@@ -129,7 +131,7 @@ func readShim(dir fs.FS, name string) (*shim, error) {
 	}
 	s := &shim{Name: name, files: dir}
 	file := path.Join(name, shimFile)
-	if err := decodeYAML(file, text, s); err != nil {
+	if err := mapping.DecodeYAML(file, text, s); err != nil {
 		return nil, err
 	}
 	if s.Module == "" {

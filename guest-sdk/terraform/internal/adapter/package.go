@@ -197,7 +197,7 @@ func (b *builder) addResources() error {
 		r := &resource{
 			name: name, Schema: s, id: m.ID,
 			Resource: &schema.Resource{
-				Token: token, Description: s.Description, Deprecation: s.Deprecation,
+				Token: token, Aliases: m.Aliases, Description: s.Description, Deprecation: s.Deprecation,
 				Identity: identity(s, m.Identity),
 				Inputs:   schema.Object{Properties: b.properties(s.Attributes, prefix, last, inputs)},
 				Outputs:  schema.Object{Properties: b.properties(s.Attributes, prefix, last, outputs)},
@@ -331,11 +331,11 @@ func (b *builder) name(s *tf.Attributes, mapped map[string]terraform.Field, wher
 		m := mapped[a.Name]
 		list := a.Type.Kind == tf.List || a.Type.Kind == tf.Set
 		a.Flat = list && a.MaxItems == 1
-		if m.MaxItemsOne != nil {
-			if !list {
-				return fmt.Errorf("%s: the mapping sets maxItemsOne of %s, which is neither a list nor a set", where, a.Name)
-			}
+		switch {
+		case m.MaxItemsOne != nil && list:
 			a.Flat = *m.MaxItemsOne
+		case m.MaxItemsOne != nil && !b.mapping.Optional:
+			return fmt.Errorf("%s: the mapping sets maxItemsOne of %s, which is neither a list nor a set", where, a.Name)
 		}
 		if m.Secret != nil {
 			a.Sensitive = *m.Secret
@@ -348,7 +348,7 @@ func (b *builder) name(s *tf.Attributes, mapped map[string]terraform.Field, wher
 			if err := b.name(nested, m.Fields, where+", "+a.Name); err != nil {
 				return err
 			}
-		} else if len(m.Fields) > 0 {
+		} else if len(m.Fields) > 0 && !b.mapping.Optional {
 			return fmt.Errorf("%s: the mapping has fields of %s, which is not an object", where, a.Name)
 		}
 	}
