@@ -140,9 +140,7 @@ func (d *deployment) deleteAll(ctx context.Context, going []*state.Resource) (er
 	if err := d.planning.deletions(d, going); err != nil {
 		return err
 	}
-	for _, res := range going {
-		d.registrations.PendingDelete.Set(res, true)
-	}
+	d.noteDeletion(going...)
 	c, takes := d.takeAlong(graph.CopiesAmong(going, d.recorder.Resources()), going, false)
 	takenBy := reversed(takes)
 	groups := d.shareObjects(going, graph.Antichains(c))
@@ -249,7 +247,7 @@ func (o *objects) evidenceFor(res *state.Resource) evidence {
 	switch {
 	case !o.ownsObject(res):
 		return ofNothing
-	case o.registrations.SharedObject.Get(res) || o.claimant(res) != nil:
+	case o.isDeletedWithAnother(res) || o.claimant(res) != nil:
 		return ofAnother
 	default:
 		return ofDeletion
@@ -263,7 +261,9 @@ func (o *objects) ownsObject(res *state.Resource) bool {
 
 // isShared reports whether another recorded resource is the same object.
 func (o *objects) isShared(res *state.Resource) bool {
-	return slices.ContainsFunc(o.recorder.Claiming(res), func(other *state.Resource) bool { return other != res && o.sameObject(res, other) })
+	return slices.ContainsFunc(o.recorder.Claiming(res), func(other *state.Resource) bool {
+		return !o.isSameEntry(other, res) && o.sameObject(res, other)
+	})
 }
 
 // claimant returns another recorded resource that is the same object as res and stays, nil if there is none: a
@@ -273,20 +273,52 @@ func (o *objects) claimant(res *state.Resource) *state.Resource {
 		return nil
 	}
 	for _, other := range o.recorder.Claiming(res) {
-		stays := !o.registrations.IsPendingDelete(other) || o.isProtected(other) && !o.IgnoreProtect || o.options(other).RetainOnDelete
-		if other != res && !other.Delete && stays && o.sameObject(res, other) {
+		stays := !o.isPendingDelete(other) || o.isProtected(other) && !o.IgnoreProtect || o.options(other).RetainOnDelete
+		if !o.isSameEntry(other, res) && !other.Delete && stays && o.sameObject(res, other) {
 			return other
 		}
 	}
 	return nil
 }
 
+// isSameEntry reports whether two resources are one entry of the state. The recorder may have another resource for an entry by
+// now than the one that a deletion was planned with, so comparing pointers would take a resource for another one of the same object.
+func (o *objects) isSameEntry(a, b *state.Resource) bool {
+	m, known := o.recorder.Entry(a)
+	n, ok := o.recorder.Entry(b)
+	return a == b || known && ok && m == n
+}
+
+// noteDeletion notes that recorded resources are deleted in this run.
+func (o *objects) noteDeletion(resources ...*state.Resource) {
+	for _, res := range resources {
+		if entry, ok := o.recorder.Entry(res); ok {
+			o.registrations.PendingDelete.Set(entry, true)
+		}
+	}
+}
+
+// isPendingDelete reports whether the object of a recorded resource is deleted in this run, or was deleted ahead of its
+// replacement.
+func (o *objects) isPendingDelete(res *state.Resource) bool {
+	entry, ok := o.recorder.Entry(res)
+	return ok && o.registrations.PendingDelete.Get(entry) || res.PendingReplacement
+}
+
+// isDeletedWithAnother reports whether the object of a recorded resource is deleted as that of another one.
+func (o *objects) isDeletedWithAnother(res *state.Resource) bool {
+	entry, ok := o.recorder.Entry(res)
+	return ok && o.registrations.SharedObject.Get(entry)
+}
+
 // noLongerDeleted notes that the deletion of resources is over. One that failed stays recorded, and another resource
 // that is the same object may not be deleted then either.
 func (o *objects) noLongerDeleted(resources ...*state.Resource) {
 	for _, res := range resources {
-		o.registrations.PendingDelete.Remove(res)
-		o.registrations.SharedObject.Remove(res)
+		if entry, ok := o.recorder.Entry(res); ok {
+			o.registrations.PendingDelete.Remove(entry)
+			o.registrations.SharedObject.Remove(entry)
+		}
 	}
 }
 
@@ -318,7 +350,9 @@ func (o *objects) shareObjects(going []*state.Resource, order [][]int) (out [][]
 					later = append(later, at)
 					continue
 				default:
-					o.registrations.SharedObject.Set(holders[i].res, true)
+					if entry, ok := o.recorder.Entry(holders[i].res); ok {
+						o.registrations.SharedObject.Set(entry, true)
+					}
 					holders[i] = holder{res, len(out)}
 				}
 				now = append(now, at)

@@ -144,7 +144,9 @@ func (d *deployment) refreshCopy(ctx context.Context, s *step) error {
 	switch {
 	case gone:
 		s.result = OpDelete
-		d.registrations.VanishedCopies.Set(s.old, true)
+		if entry, ok := d.recorder.Entry(s.old); ok {
+			d.registrations.VanishedCopies.Set(entry, true)
+		}
 	case err != nil && ctx.Err() != nil:
 		return err
 	case err != nil && !errors.Is(err, abi.ErrUnimplemented):
@@ -198,7 +200,7 @@ func (d *deployment) forgetGone(ctx context.Context) error {
 	var left []*state.Resource
 	for _, res := range d.recorder.Resources() {
 		parents[res.URN] = res.Parent
-		if copies[res] {
+		if entry, ok := d.recorder.Entry(res); ok && copies[entry] {
 			c.Removed = append(c.Removed, res)
 			continue
 		}

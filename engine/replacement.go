@@ -90,9 +90,7 @@ func (g *generator) deleteEarly(ctx context.Context, root *state.Resource) ([]*s
 	for _, res := range going {
 		g.registrations.DeletedEarly.Set(res.URN, done)
 	}
-	for _, res := range with {
-		g.registrations.PendingDelete.Set(res, true)
-	}
+	g.noteDeletion(with...)
 	finished := func() {
 		g.noLongerDeleted(with...)
 		close(done)

@@ -102,6 +102,15 @@ func (r *Recorder) drop(res *state.Resource) {
 	}
 }
 
+// Entry returns the entry of a recorded resource, which the caller may know as it was before a renaming or before it named other
+// resources. It is what tells whether two resources are one in the state. It returns false for one that is not recorded.
+func (r *Recorder) Entry(res *state.Resource) (state.Serial, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	serial, ok := r.serials[res]
+	return serial, ok && r.current[serial] != nil
+}
+
 func (r *Recorder) newSerial() state.Serial {
 	if r.stack != nil {
 		return r.stack.NextSerial()

@@ -49,14 +49,14 @@ type Registrations struct {
 	Displaced locked.Map[urn.URN, bool]
 	// Vanished holds the URNs that a refresh did not find.
 	Vanished locked.Map[urn.URN, bool]
-	// VanishedCopies holds the old copies that a refresh did not find.
-	VanishedCopies locked.Map[*state.Resource, bool]
+	// VanishedCopies holds the entries of the old copies that a refresh did not find.
+	VanishedCopies locked.Map[state.Serial, bool]
 
 	// DeletedEarly holds the URNs deleted ahead of a replacement. Its channels are closed when that is done.
 	DeletedEarly locked.Map[urn.URN, chan struct{}]
-	// PendingDelete holds the recorded resources that are deleted in this run, and SharedObject the ones whose object is deleted
-	// with another resource.
-	PendingDelete, SharedObject locked.Map[*state.Resource, bool]
+	// PendingDelete holds the entries of the state whose resources are deleted in this run, and SharedObject the ones whose object
+	// is deleted with another resource.
+	PendingDelete, SharedObject locked.Map[state.Serial, bool]
 }
 
 // IsRegistered reports whether this run registered the recorded URN, or its new name.
@@ -70,12 +70,6 @@ func (r *Registrations) Declaration(u urn.URN) *state.Resource {
 		return n
 	}
 	return r.Goals.Get(u)
-}
-
-// IsPendingDelete reports whether the object of a recorded resource is deleted in this run, or was
-// deleted ahead of its replacement.
-func (r *Registrations) IsPendingDelete(res *state.Resource) bool {
-	return r.PendingDelete.Get(res) || res.PendingReplacement
 }
 
 // FailedDependency returns one of the resources that failed, empty if none did.

@@ -180,3 +180,26 @@ func TestPartThatLeavesItsComponent(t *testing.T) {
 		})
 	}
 }
+
+// A resource is deleted although the deletions of its run have had it name the part that leaves its component: it is no other
+// resource of the same object then.
+func TestUserThatIsDeletedAfterAPartHasLeft(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(func(p *enginetest.Run) error {
+		net, err := p.Component(enginetest.Group, "net", enginetest.Props())
+		require.NoError(t, err)
+		vm, err := p.Custom(enginetest.Plain, "vm", enginetest.Props(), after(net.URN))
+		require.NoError(t, err)
+		_, err = p.Child(net.URN, enginetest.Strict, "part", enginetest.Props("key", 1), after(vm.URN))
+		return err
+	})
+	s.Cloud.Calls()
+	s.Up(func(p *enginetest.Run) error {
+		other, err := p.Component(enginetest.Group, "other", enginetest.Props())
+		require.NoError(t, err)
+		_, err = p.Child(other.URN, enginetest.Strict, "part", enginetest.Props("key", 2))
+		return err
+	})
+	require.Contains(t, s.Cloud.Calls(), "delete vm-1")
+	require.Equal(t, []string{"part-3"}, s.Cloud.IDs())
+}
