@@ -1,7 +1,7 @@
 //! The canonical ABI of the component model: records lie in memory as structs of C do.
 
 use crate::component::{self, urns};
-use crate::value::{decode, object};
+use crate::value::{changed, decode, object};
 use crate::{Call, Error, Kind, Object, Page, Provider, Result, Value};
 use std::alloc::{alloc, dealloc, Layout};
 use std::cell::UnsafeCell;
@@ -193,11 +193,11 @@ fn ready(what: &str, v: &Value) -> Result<Object> {
     if instance().undecided {
         return Err(Error::new(Kind::Unavailable, "the configuration is not known in this preview: it depends on a resource that does not exist yet"));
     }
-    let o = v.as_object().cloned().unwrap_or_default();
+    let Some(o) = v.as_object() else { return Ok(Object::new()) };
     if let Some((name, _)) = o.iter().filter(|(_, v)| v.any(&is_unknown)).min_by_key(|(k, _)| (k.len(), k.as_str())) {
         return Err(Error::invalid(name, format!("the {what} is not known")));
     }
-    Ok(o.into_iter().map(|(k, v)| (k, v.without_marks())).collect())
+    Ok(changed(o, &mut |_, v| v.without_marks()))
 }
 
 /// Copies the secret marks of a value with the same contents.
@@ -207,7 +207,7 @@ fn copied(v: &Value, from: &Value) -> Value {
     }
     match (v, from.plain()) {
         (Value::Array(a), Value::Array(f)) if !from.is_secret() => Value::Array(a.iter().zip(f).map(|(v, f)| copied(v, f)).collect()),
-        (Value::Object(o), Value::Object(_)) if !from.is_secret() => Value::Object(o.iter().map(|(k, v)| (k.clone(), copied(v, from.get(k)))).collect()),
+        (Value::Object(o), Value::Object(_)) if !from.is_secret() => Value::Object(changed(o, &mut |k, v| copied(v, from.get(k)))),
         _ => v.clone().secret(),
     }
 }
@@ -236,20 +236,17 @@ fn same(a: &Value, b: &Value) -> bool {
 }
 
 /// Marks what has the name of a property of the source with a secret, and what is the same text as one.
-fn marked(o: Object, source: &Value) -> Object {
+fn marked(o: &Object, source: &Value) -> Object {
     let mut texts = BTreeSet::new();
     secret_texts(&mut texts, source, false);
-    let mark = |(k, v): (String, Value)| {
-        let from = source.get(&k);
-        let v = match from.any(&Value::is_secret) {
-            true if same(&v, from) => copied(&v, from),
-            true => v.secret(),
-            false => v,
-        };
-        let v = hidden(&v, &texts);
-        (k, v)
-    };
-    o.into_iter().map(mark).collect()
+    changed(o, &mut |k, v| {
+        let from = source.get(k);
+        match from.any(&Value::is_secret) {
+            true if same(v, from) => hidden(&copied(v, from), &texts),
+            true => hidden(&v.clone().secret(), &texts),
+            false => hidden(v, &texts),
+        }
+    })
 }
 
 pub fn handshake(make: fn() -> Provider, features: u32) -> usize {
@@ -299,13 +296,13 @@ pub fn create(make: fn() -> Provider, urn: &str, name: &str, token: &str, inputs
             return Err(Error::new(Kind::Crashed, "the provider's create returned no ID")); // nobody knows whether there is an object
         }
         out.text(0, &id);
-        out.object(8, &marked(state, &given));
+        out.object(8, &marked(&state, &given));
         Ok(())
     })
 }
 
 fn kept(mut e: Error, source: &Value) -> Error {
-    e.made = e.made.map(|(id, state)| (id, marked(state, source)));
+    e.made = e.made.map(|(id, state)| (id, marked(&state, source)));
     e
 }
 
@@ -328,15 +325,15 @@ pub fn read(make: fn() -> Provider, urn: &str, name: &str, token: &str, id: &str
             }
             other => other?,
         };
-        let keep = |(k, v): (String, Value)| {
-            let was = inputs.get(&k);
-            let v = if same(was, &v) { was.clone() } else if was.any(&Value::is_secret) { v.secret() } else { v };
-            (k, v)
-        };
+        let found = changed(&found, &mut |k, v| match inputs.get(k) {
+            was if same(was, v) => was.clone(),
+            was if was.any(&Value::is_secret) => v.clone().secret(),
+            _ => v.clone(),
+        });
         out.text(0, id);
-        out.object(8, &marked(marked(new, &inputs), &state));
+        out.object(8, &marked(&marked(&new, &inputs), &state));
         out.0[16] = 1;
-        out.object(20, &found.into_iter().map(keep).collect());
+        out.object(20, &found);
         Ok(())
     })
 }
@@ -354,7 +351,7 @@ pub fn update(make: fn() -> Provider, at: usize) -> usize {
         let (r, old, given) = (find(&p.resources, p, "resource type", text(2))?, object(4)?.without_marks(), object(5)?);
         let timeout = unsafe { *((at + 64) as *const f64) };
         let state = r.update(&call(text(0), text(1), timeout, false), text(3), &ready("input", &given)?, old.as_object().unwrap_or(&Object::new()));
-        out.object(0, &marked(state.map_err(|e| kept(e, &given))?, &given));
+        out.object(0, &marked(&state.map_err(|e| kept(e, &given))?, &given));
         Ok(())
     })
 }
@@ -388,7 +385,7 @@ pub fn invoke(make: fn() -> Provider, token: &str, arguments: (usize, usize), pr
         let f = find(&p.functions, p, "function", token)?;
         let mut result = f(&call("", "", 0.0, preview != 0), &ready("argument", &given)?)?;
         if given.any(&Value::is_secret) {
-            result = result.into_iter().map(|(k, v)| (k, v.secret())).collect();
+            result = changed(&result, &mut |_, v| v.clone().secret());
         }
         out.object(0, &result);
         Ok(())

@@ -2,6 +2,7 @@
 
 use crate::abi::{came, dependencies, instance, properties, Came, Record};
 use crate::properties::{Properties, Property, Types};
+use crate::value::changed;
 use crate::{Call, Error, Kind, Object, Result, Value};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -115,7 +116,9 @@ impl<C: Component> Erased for C {
     }
     fn unknown(&self) -> Object {
         let (all, _) = C::Outputs::describe(&mut Types { package: "", known: Default::default() });
-        all.into_iter().map(|(name, _)| (name, Value::Unknown)).collect()
+        let mut outputs = Object::new();
+        all.into_iter().for_each(|(name, _)| drop(outputs.insert(name, Value::Unknown)));
+        outputs
     }
 }
 
@@ -221,7 +224,9 @@ impl Deployment<'_> {
         record.text(8, r.name);
         record.text(16, &self.urns(r.parent.as_slice())?.pop().unwrap_or_else(|| self.urn.into()));
         (record.0[24], record.0[25]) = (!r.component as u8, r.component as u8);
-        record.object(28, &r.inputs.iter().filter(|(_, v)| *v.plain() != Value::Null).map(|(k, v)| (k.clone(), v.clone())).collect());
+        let mut inputs = r.inputs.clone();
+        inputs.retain(|_, v| *v.plain() != Value::Null);
+        record.object(28, &inputs);
         let mut o = record.at(OPTIONS);
         for (at, choice) in [(0, r.protect), (80, r.delete_before_replace), (100, r.retain_on_delete)] {
             (o.0[at], o.0[at + 1]) = (choice.is_some() as u8, (choice == Some(true)) as u8);
@@ -281,7 +286,8 @@ impl Deployment<'_> {
     }
 
     fn of<T>(&self, made: &Made, name: &str, v: Value) -> Output<T> {
-        let mut from = BTreeSet::from([made.urn.clone()]);
+        let mut from = BTreeSet::new();
+        from.insert(made.urn.clone());
         made.from.iter().filter(|(key, _)| key == name).for_each(|(_, urns)| from.extend(urns.iter().cloned()));
         Output(dependent(v, false, from), PhantomData)
     }
@@ -375,7 +381,9 @@ pub(crate) fn construct(package: &str, token: &str, component: &dyn Erased, requ
     let mut inputs = properties(data, size)?.as_object().cloned().unwrap_or_default(); // which the host has checked
     for (key, urns) in &from {
         if let Some(v) = inputs.get_mut(key) {
-            *v = dependent(v.clone(), false, urns.iter().cloned().collect());
+            let mut of = BTreeSet::new();
+            of.extend(urns.iter().cloned());
+            *v = dependent(v.clone(), false, of);
         }
     }
     let (mut open, mut secret) = (!instance().undecided, None);
@@ -433,7 +441,7 @@ pub(crate) fn construct(package: &str, token: &str, component: &dyn Erased, requ
     let at = record.0.as_ptr() as *const usize;
     came(4, |out| unsafe { monitor_register_outputs(urn.as_ptr(), urn.len(), *at as *const u8, *at.add(1), out) })?;
     out.text(0, urn);
-    out.object(8, &outputs.iter().map(|(k, v)| (k.clone(), lowered(v))).collect());
+    out.object(8, &changed(&outputs, &mut |_, v| lowered(v)));
     out.dependencies(16, &outputs);
     Ok(())
 }
