@@ -44,7 +44,8 @@ func TestLives(t *testing.T) {
 			t.Setenv("HUSK_CACHE_DIR", t.TempDir())
 			t.Setenv("XDG_CONFIG_HOME", t.TempDir()) // which gets a key
 			l, dir := lives[name], t.TempDir()
-			built, err := port.Port(t.Context(), sources[name], port.Options{Dir: t.TempDir()})
+			source, only := part(sources[name])
+			built, err := port.Port(t.Context(), source, port.Options{Dir: t.TempDir(), Only: only})
 			require.NoError(t, err)
 			requirePublished(t, path.Base(name), built.Wasm)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "provider.wasm"), built.Wasm, 0o600))

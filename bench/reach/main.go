@@ -1,7 +1,7 @@
 // Command reach ports the providers that are used most, and prints a table of what became of each: a row as soon as it is known.
-// providers.txt has their repositories and tags, and after # the types to port if the whole provider is larger than a module may
-// be. The last column says which of create, read, update, replace, import, and delete TestLives does with each, and against which
-// service. It runs in the root of a checkout.
+// providers.txt has their repositories and tags, and after # the types to port if a host does not take the whole provider: the table
+// then says how many of all types these are. The last column says which of create, read, update, replace, import, and delete TestLives
+// does with each, and against which service. It runs in the root of a checkout.
 //
 //	go run -C bench ./reach [-only NAME,...] [-list FILE]
 package main
@@ -23,24 +23,25 @@ import (
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/host"
 	"github.com/husk-dev/husk/internal/port"
+	"github.com/husk-dev/husk/internal/port/prune"
 )
 
 //go:embed providers.txt
 var providers string
 
 func main() {
-	only := flag.String("only", "", "the names of providers, with commas; empty for all")
+	names := flag.String("only", "", "the names of providers, with commas; empty for all")
 	list := flag.String("list", "", "file with a source a line, in place of providers.txt")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *list, *only); err != nil {
+	if err := run(ctx, *list, *names); err != nil {
 		fmt.Fprintln(os.Stderr, "reach:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, list, only string) error {
+func run(ctx context.Context, list, names string) error {
 	text := providers
 	if list != "" {
 		data, err := os.ReadFile(list)
@@ -50,26 +51,26 @@ func run(ctx context.Context, list, only string) error {
 		text = string(data)
 	}
 	fmt.Println("| provider | kind | resources | functions | module | result | life |\n| --- | --- | --- | --- | --- | --- | --- |")
-	builds, tried := 0, 0
+	builds, parts, tried := 0, 0, 0
 	for _, source := range strings.Fields(text) {
 		name, version := named(source)
-		if only != "" && !slices.Contains(strings.Split(only, ","), path.Base(name)) {
+		if names != "" && !slices.Contains(strings.Split(names, ","), path.Base(name)) {
 			continue
 		}
-		from, types, _ := strings.Cut(source, "#")
-		is, err := reach(ctx, from, types)
+		from, only := part(source)
+		is, err := reach(ctx, from, only)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		tried++
-		if is.result = "builds"; err != nil {
+		if err != nil {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", source, err)
 			is.result = reason(err)
-		} else {
-			builds++
+		} else if builds++; len(only) > 0 {
+			parts++
 		}
-		if types != "" {
-			version += ", only `" + types + "`"
+		if len(only) > 0 {
+			version += ", only `" + strings.Join(only, "`, `") + "`"
 		}
 		lived := ""
 		if l, ok := lives[name]; ok {
@@ -77,35 +78,50 @@ func run(ctx context.Context, list, only string) error {
 		}
 		fmt.Printf("| `%s` %s | %s | %s | %s | %s | %s | %s |\n", name, version, is.kind, is.resources, is.functions, is.size, is.result, lived)
 	}
-	fmt.Printf("\n%d of %d build.\n", builds, tried)
+	fmt.Printf("\n%d of %d build, %d of them in part.\n", builds, tried, parts)
 	return nil
 }
 
 // named returns the name that a registry has for the provider in a repository, and the version.
 func named(source string) (name, version string) {
-	source, _, _ = strings.Cut(source, "#")
+	source, _ = part(source)
 	repository, tag, _ := strings.Cut(source, "@")
 	name = path.Join(path.Base(path.Dir(repository)), strings.TrimPrefix(path.Base(repository), "terraform-provider-"))
 	return name, tag
+}
+
+// part returns a source without the types to port, and these, none for all.
+func part(source string) (from string, only []string) {
+	from, types, ok := strings.Cut(source, "#")
+	if ok {
+		only = strings.Split(types, ",")
+	}
+	return from, only
 }
 
 // row has the cells of a provider. What is not known is empty.
 type row struct{ kind, resources, functions, size, result string }
 
 // reach ports a provider, or some types of it, and asks the module for its schema.
-func reach(ctx context.Context, source, types string) (is row, err error) {
+func reach(ctx context.Context, source string, only []string) (is row, err error) {
 	dir, err := os.MkdirTemp("", "reach")
 	if err != nil {
 		return is, err
 	}
 	defer os.RemoveAll(dir)
-	options := port.Options{Dir: dir, Progress: func(s port.Step) { fmt.Fprintf(os.Stderr, "%s %s\n", s.Doing, s.What) }}
-	if types != "" {
-		options.Only = strings.Split(types, ",")
-	}
-	built, err := port.Port(ctx, source, options)
+	progress := func(s port.Step) { fmt.Fprintf(os.Stderr, "%s %s\n", s.Doing, s.What) }
+	built, err := port.Port(ctx, source, port.Options{Dir: dir, Only: only, Progress: progress})
 	if err != nil {
 		return is, err
+	}
+	if is.result = "builds"; len(only) > 0 {
+		chosen := 0
+		for _, name := range built.Types {
+			if prune.Chosen(only, name) {
+				chosen++
+			}
+		}
+		is.result = fmt.Sprintf("builds in part: %d of %d types", chosen, len(built.Types))
 	}
 	is.kind = strings.TrimPrefix(built.Manifest.Origin.Kind, "Terraform ")
 	is.size = fmt.Sprintf("%d MB", len(built.Wasm)/1_000_000)

@@ -55,6 +55,7 @@ func (w *build) choose(ctx context.Context) error {
 			return fmt.Errorf("--only %s: %s has no type of that name%s", pattern, w.source.shown, source.DidYouMean(pattern, like(pattern, found.Names)))
 		}
 	}
+	w.types = found.Names
 	if isMixed(found.Names) { // of the chosen ones all may begin with the same word
 		if w.mapping == nil {
 			w.mapping = &mapping.Mapping{}

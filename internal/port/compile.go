@@ -55,7 +55,7 @@ func (w *build) compile(ctx context.Context) (*Built, error) {
 	if wasm, err = host.AddManifest(wasm, manifest); err != nil {
 		return nil, fmt.Errorf("writing the manifest into the module: %w", err)
 	}
-	return &Built{Wasm: wasm, Manifest: manifest}, nil
+	return &Built{Wasm: wasm, Manifest: manifest, Types: w.types}, nil
 }
 
 // quoted returns arguments of the linker as the Go command splits them. It knows no escapes, and refuses

@@ -68,6 +68,11 @@ func TestOnlyChosenTypes(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, strings.TrimSpace("5 provider "+c.says+" old  "+strings.Join(c.only, ",")), described(t, built))
 		require.Equal(t, c.only, built.Manifest.Origin.Only)
+		if c.only == nil {
+			require.Empty(t, built.Types)
+		} else {
+			require.Equal(t, []string{"dog_cat", "dog_poodle", "dog_terrier_small"}, built.Types, "all, however many are chosen")
+		}
 		require.Equal(t, c.cats, strings.Contains(string(built.Wasm), "terraform-provider-dog/cats"), "%v", c.only)
 		require.NotContains(t, digests, string(built.Wasm))
 		digests = append(digests, string(built.Wasm))

@@ -56,6 +56,8 @@ type Built struct {
 	Wasm []byte
 	// Manifest has name and version of the package, and its origin.
 	Manifest host.Manifest
+	// Types are the names of all types that the source registers, chosen or not, if some are chosen. Some need not exist.
+	Types []string
 }
 
 // porter ports one provider.

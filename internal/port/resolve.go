@@ -45,6 +45,8 @@ type build struct {
 	library string
 	// linux are the packages that are built as for Linux.
 	linux map[string]bool
+	// types are the names of the types that the source registers, if some are chosen.
+	types []string
 	// sdkTags are the tags that versions of libraries decide.
 	sdkTags []string
 }
