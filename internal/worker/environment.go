@@ -73,7 +73,7 @@ var variables = []struct {
 	{never, text, "how a terminal shows something", `TERM CI CI_* NO_COLOR CLICOLOR_FORCE FORCE_COLOR COLUMNS STY TMUX XTERM_VERSION EDITOR VISUAL`},
 	{never, text, ofSigning, `GITHUB_* GITLAB_CI`},
 	{never, text, "who is logged in", `USER LOGNAME USERNAME`},
-	{never, text, "how programs are built, and Go's runtime is debugged", `GO* CC GCCGO CGO_ENABLED LD_LIBRARY_PATH GIT_* SSH_ASKPASS BASH_COMP_DEBUG_FILE FSNOTIFY_DEBUG FSNOTIFY_BUFFER
+	{never, text, "how programs are built, and Go's runtime is debugged", `GO* CARGO_HOME CC GCCGO CGO_ENABLED LD_LIBRARY_PATH GIT_* SSH_ASKPASS BASH_COMP_DEBUG_FILE FSNOTIFY_DEBUG FSNOTIFY_BUFFER
 		DEBUG_HTTP2_GOROUTINES NODE_PATH VIRTUAL_ENV WAZEROCLI NoDefaultCurrentDirectoryInExePath HOSTALIASES`},
 	{never, text, "what other systems than those of husk read", `REQUEST_METHOD ASR_CONFIG`},
 	{never, text, "how a shell completes commands", `COMPLETION_DESCRIPTIONS ACTIVE_HELP COBRA_* HUSK_COMPLETION_DESCRIPTIONS HUSK_ACTIVE_HELP`},
