@@ -28,7 +28,8 @@ const encodeUTF8 = text => {
 };
 const decodeUTF8 = (b, fatal) => {
     let s = ask.decode ? ask.decode(b) : "";
-    if (s && s.isWellFormed() && !s.includes("\ufffd")) return s;
+    // The engine takes surrogates, each in three bytes, which UTF-8 has not: two of them come back as a character of four bytes.
+    if (s && s.isWellFormed() && !s.includes("\ufffd") && ask.encode(s).length === b.length) return s;
     s = "";
     for (let i = 0; i < b.length;) {
         const first = b[i++];
