@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, NoReturn, Sequence, TypedDict, Unpack
 
 from . import host
-from .errors import HuskError
+from .errors import HuskError, refusal
 from .outputs import Child, checked, dependencies, dependencies_of, given, lowered, marked, output_of, sources
 from .schema import ObjectType, Type, nearest
 from .shapes import Loader
@@ -220,7 +220,7 @@ class Deployment:
                     if self.failure:
                         raise self.failure
                     self.running[int(host.call("monitorStart", o.request()))] = o
-                except Exception as e:
+                except BaseException as e:  # the author's code may have asked to exit
                     self.fail(o, e)
 
     def wait(self) -> None:
@@ -233,7 +233,9 @@ class Deployment:
             for o in left:
                 self.fail(o, e)
             return
-        o = self.running.pop(int(done["handle"]))
+        o = self.running.pop(int(done["handle"]), None)
+        if o is None:
+            raise HuskError("internal", "the monitor answers an operation that was not started")
         outcome = done["outcome"]
         try:
             if outcome["case"] == "failed":
@@ -247,12 +249,16 @@ class Deployment:
             self.fail(o, e)
         self.start()
 
-    def fail(self, o: Operation, e: Exception) -> None:
-        """Records a failure. The first counts, but not that of a child that was cancelled because of another."""
+    def fail(self, o: Operation, e: BaseException) -> None:
         told = e if e is self.failure else _explained(o.what, e)
         o.failure, o.ended = told, True
-        if o.fatal and (not self.failure or _cancelled(self.failure) and not _cancelled(told)):
-            self.failure = told
+        if o.fatal:
+            self.failed(told)
+
+    def failed(self, e: BaseException) -> None:
+        """Records a failure. The first counts, but not that of a child that was cancelled because of another."""
+        if not self.failure or _cancelled(self.failure) and not _cancelled(e):
+            self.failure = e
 
     def wait_for(self, o: Operation) -> None:
         while not o.ended:
@@ -309,10 +315,7 @@ class Context:
 
     def _declare(self, custom: bool, remote: bool, type: str, name: str, inputs: Mapping[str, Any] | None, options: Mapping[str, Any]) -> Child:
         what = f"{type} {name}"
-        for one, v in (("type", type), ("name", name)):
-            if not isinstance(v, str) or not v:
-                raise HuskError("invalid-argument", f"{what}: a resource needs a {one}, which is a str")
-        found, needs = _taken(what, _RESOURCE, options, inputs)
+        found, needs = self._taken(what, True, _RESOURCE, options, inputs, type=type, name=name)
         taken = dict(inputs or {})
 
         def request() -> dict[str, Any]:
@@ -335,7 +338,7 @@ class Context:
              **options: Unpack[ResourceOptions]) -> Child:
         """Reads a resource that exists and is not managed here. Inputs help to find it if its ID is not enough."""
         what = f"{type} {name}"
-        found, needs = _taken(what, _RESOURCE, options, inputs, id)
+        found, needs = self._taken(what, True, _RESOURCE, options, inputs, id, type=type, name=name)
         taken, known = dict(inputs or {}), [""]
 
         def request() -> dict[str, Any]:
@@ -364,7 +367,7 @@ class Context:
         return self._ask("call", token, {**(args or {}), "__self__": of}, options)
 
     def _ask(self, kind: str, token: str, args: dict[str, Any], options: Mapping[str, Any]) -> Output[Any]:
-        found, needs = _taken(token, _CALL, options, args)
+        found, needs = self._taken(token, False, _CALL, options, args)
         sent: Properties = {}
 
         def request() -> dict[str, Any]:
@@ -375,7 +378,7 @@ class Context:
 
         def done(answer: dict[str, Any]) -> None:
             if answer["failures"]:
-                raise HuskError("invalid-argument", "\n".join((f"{f['path']}: " if f["path"] else "") + f["reason"] for f in answer["failures"]))
+                raise refusal(answer["failures"])
             for d in answer.get("resultDependencies") or ():
                 if d["key"] in answer["result"]:
                     answer["result"][d["key"]] = output_of(answer["result"][d["key"]], False, d["urns"])
@@ -398,25 +401,32 @@ class Context:
         passed = {known[k][0]: known[k][2](v) for k, v in found.items()}
         return passed, passed.pop("parent", self._d.parent)
 
-
-def _taken(what: str, known: dict[str, Any], options: Mapping[str, Any], inputs: Any, *more: Any) -> tuple[dict[str, Any], list[Operation]]:
-    """Returns the options, checked, and the operations that they and the inputs wait for."""
-    found = {}
-    try:
-        if inputs is not None and not isinstance(inputs, dict):
-            raise HuskError("invalid-argument", f"inputs are a dict, and not {kind_of(inputs)}")
-        checked(inputs)
-        for v in more:
-            checked(v)
-        for k, v in options.items():
-            if k not in known:
-                near = nearest(k, known)
-                raise HuskError("invalid-argument", f"there is no option {k}" + (f"; did you mean {near}?" if near else f", but {', '.join(known)}"))
-            if v is not None:
-                found[k] = known[k][1](k, v)
-    except HuskError as e:
-        raise _explained(what, e) from None
-    return found, list(sources([inputs, *more, *found.values()], {}).values())
+    def _taken(
+        self, what: str, fatal: bool, known: dict[str, Any], options: Mapping[str, Any], inputs: Any, *more: Any, **texts: Any
+    ) -> tuple[dict[str, Any], list[Operation]]:
+        """Returns the options, checked, and the operations that they and the inputs wait for. An error of a child fails the component, also if it is caught."""
+        found = {}
+        try:
+            for k, v in texts.items():
+                if not isinstance(v, str) or not v:
+                    raise HuskError("invalid-argument", f"a resource needs a {k}, which is a str")
+            if inputs is not None and not isinstance(inputs, dict):
+                raise HuskError("invalid-argument", f"inputs are a dict, and not {kind_of(inputs)}")
+            checked(inputs)
+            for v in more:
+                checked(v)
+            for k, v in options.items():
+                if k not in known:
+                    near = nearest(k, known)
+                    raise HuskError("invalid-argument", f"there is no option {k}" + (f"; did you mean {near}?" if near else f", but {', '.join(known)}"))
+                if v is not None:
+                    found[k] = known[k][1](k, v)
+        except HuskError as e:
+            told = _explained(what, e)
+            if fatal:
+                self._d.failed(told)
+            raise told from None
+        return found, list(sources([inputs, *more, *found.values()], {}).values())
 
 
 class _Loader(Loader):

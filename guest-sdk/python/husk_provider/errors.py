@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Sequence
+from typing import Any, Literal, Mapping, Sequence
 
 ErrorKind = Literal["invalid-argument", "not-found", "unimplemented", "unavailable", "cancelled", "init-failed", "denied", "internal", "crashed"]
 
@@ -18,6 +18,13 @@ class HuskError(Exception):
         self.origin = origin
         self.missing_keys: list[dict[str, str]] = []
         self.init_failure: dict[str, Any] | None = None
+
+
+def refusal(failures: Sequence[Mapping[str, str]]) -> HuskError:
+    """Returns the error that says why inputs or arguments are refused."""
+    if len(failures) == 1:
+        return HuskError("invalid-argument", failures[0]["reason"], failures[0]["path"])
+    return HuskError("invalid-argument", "\n".join((f"{f['path']}: " if f["path"] else "") + f["reason"] for f in failures))
 
 
 class NotFound(HuskError):

@@ -9,7 +9,7 @@ from typing import Any, Callable, Sequence
 
 from . import component, host, shapes
 from .component import Context, Deployment
-from .errors import HuskError, InitFailed, NotFound
+from .errors import HuskError, InitFailed, NotFound, refusal
 from .provider import (
     Autonaming, Change, CheckFailure, CheckRequest, ConstructRequest, CreateRequest, DeclaredComponent, DeclaredFunction, DeclaredResource, DeleteRequest,
     Diff, DiffRequest, ExistsRequest, ListRequest, PreviewRequest, Provider, ReadRequest, UpdateRequest,
@@ -500,10 +500,8 @@ class Server:
         if c is None:
             raise self.no_such("component", q["type"], self.all_types())
         inputs, failures = check(c.inputs, q["inputs"])
-        if len(failures) == 1:
-            raise HuskError("invalid-argument", failures[0]["reason"], failures[0]["path"])
         if failures:
-            raise HuskError("invalid-argument", "\n".join(f"{f['path']}: {f['reason']}" for f in failures))
+            raise refusal(failures)
         for d in q["inputDependencies"]:
             if d["urns"] and d["key"] in inputs:
                 inputs[d["key"]] = output_of(inputs[d["key"]], False, d["urns"])

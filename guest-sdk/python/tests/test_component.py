@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import unittest
 from dataclasses import dataclass
 from typing import Annotated, Any, Callable
@@ -232,6 +233,13 @@ class Failures(Case):
             except HuskError:
                 thing(c, "c")
 
+        def forgiven(i: Inputs, c: Context) -> None:
+            thing(c, "a")
+            try:
+                thing(c, "", {})
+            except HuskError:
+                pass
+
         def mind(i: Inputs, c: Context) -> None:
             thing(c, "a")
             raise ValueError("changed my mind")
@@ -244,6 +252,7 @@ class Failures(Case):
             ({"fail": {"a": no_luck}}, caught, "q:index:Thing a: size: no luck", "unavailable", ["a"]),
             ({"fail": {"b2": no_luck}}, three, "q:index:Thing b2: size: no luck", "unavailable", ["a", "b2"]),
             ({"fail": {"a": no_luck, "b2": stopped}}, three, "q:index:Thing a: size: no luck", "unavailable", ["a", "b2"]),
+            ({}, forgiven, "q:index:Thing : a resource needs a name, which is a str", "invalid-argument", ["a"]),
             ({}, mind, "changed my mind", "internal", ["a"]),
             ({"fail": {"q:index:f": no_luck}}, lambda i, c: thing(c, "a", {"v": c.invoke("q:index:f")}) and None, "q:index:Thing a: q:index:f: size: no luck",
              "unavailable", ["q:index:f"]),
@@ -270,6 +279,25 @@ class Failures(Case):
                 self.assertIn(want, said)
                 self.assertEqual([told["kind"], m.started, m.outputs], [kind, started, None])
                 self.assertTrue(not m.running or m.wait_fails)
+
+    def test_an_exit(self) -> None:
+        m = Monitor()
+
+        def code(i: Inputs, c: Context) -> None:
+            thing(c, "b2", {"a": thing(c, "a")})
+            sys.exit(1)
+
+        with self.assertRaises(SystemExit):
+            self.boxed(m, code)
+        self.assertEqual([m.started, m.running], [["a"], []])
+
+    def test_an_answer_of_another(self) -> None:
+        class Odd(Monitor):
+            def start(self, kind: str, q: dict[str, Any]) -> int:
+                return super().start(kind, q) + 7
+
+        with self.assertRaisesRegex(HuskError, "the monitor answers an operation that was not started"):
+            self.boxed(Odd(), lambda i, c: thing(c, "a") and None)
 
     def test_a_function_may_fail(self) -> None:
         def code(i: Inputs, c: Context) -> str:
