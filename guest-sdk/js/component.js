@@ -1,7 +1,7 @@
 // Components: their children are declared to the monitor, which makes them. guest-sdk/deploy does the same for Go.
-import { HuskError } from "./errors.js";
-import { nearest } from "./schema.js";
-import { Child, dependencies, dependenciesOf, get, given, isObject, keysOf, kindOf, literal, lowered, Output, outputOf, plain, set, thenable, unknown } from "./values.js";
+import { HuskError, refusal } from "./errors.js";
+import { fitsWhole, nearest } from "./schema.js";
+import { Child, dependencies, dependenciesOf, get, given, isObject, keysOf, kindOf, lowered, Output, outputOf, plain, set, thenable, unknown } from "./values.js";
 
 // Options: how a value of each is checked and what the contract calls it. Children may be promises.
 const is = (kind, test) => (v, wrong) => test(v) ? v : wrong(`expected ${kind}, got ${kindOf(v)}`);
@@ -65,7 +65,7 @@ const explained = (what, e) => {
 /** What a component declares its children with, for one call. */
 export class Deployment {
     #running = new Map(); #declared = []; #stop;
-    failure;
+    #failure; // { thrown }, as the author's code may throw anything, even undefined
     stopped = new Promise((_, reject) => { this.#stop = reject; });
     constructor(monitor, run, parent) {
         this.monitor = monitor; this.run = run; this.parent = parent;
@@ -91,48 +91,51 @@ export class Deployment {
     /** Ends the component with an error that nothing catches. */
     fail(e) { this.#failed(e); this.#stop(e); }
     // The first failure counts, but not that of a child that was cancelled because of another.
-    #failed(e) { if (!this.failure || this.failure.kind === "cancelled" && e.kind !== "cancelled") this.failure = e; }
+    #failed(e) { if (!this.#failure || this.#failure.thrown?.kind === "cancelled" && e?.kind !== "cancelled") this.#failure = { thrown: e }; }
+    #check() { if (this.#failure) throw this.#failure.thrown; }
 
     /** Runs the author's code and waits for all that it declares, also after a failure, so that it is recorded. */
     async do(declare) {
         let answer;
-        try { answer = await Promise.race([declare(this.context()), this.stopped]); } catch (e) { this.failure ||= e; }
+        try { answer = await Promise.race([declare(this.context()), this.stopped]); } catch (e) { this.#failure ||= { thrown: e }; }
         const made = await this.#finish(answer);
-        if (this.failure) throw this.failure;
-        this.failure = new HuskError("internal", "the component has ended, and declares no more children");
+        this.#check();
+        this.#failed(new HuskError("internal", "the component has ended, and declares no more children"));
         return made;
     }
     async #finish(answer) {
-        for (let n = -1; n !== this.#declared.length;) { n = this.#declared.length; await Promise.allSettled(this.#declared); }
-        if (this.failure) return;
+        await this.#ended();
+        if (this.#failure) return;
         try {
             const made = await given(answer);
-            for (let n = -1; n !== this.#declared.length;) { n = this.#declared.length; await Promise.allSettled(this.#declared); }
+            await this.#ended();
             return made;
         } catch (e) { this.#failed(e); }
     }
+    // ended waits for all that is declared, also while it waits.
+    async #ended() { for (let n = -1; n !== this.#declared.length;) { n = this.#declared.length; await Promise.allSettled(this.#declared); } }
 
     // begin starts an operation as soon as its values are there, at once if they are.
     #begin(what, fatal, values, request, done) {
         const start = found => {
-            if (this.failure) throw this.failure;
+            this.#check();
             const operation = request(...found);
             return new Promise((resolve, reject) => { this.#running.set(this.monitor.start(operation), { resolve, reject }); }).then(done);
         };
         const begun = async () => {
             try {
-                if (this.failure) throw this.failure;
+                this.#check();
                 const found = values();
                 return await start(found.some(thenable) ? await Promise.all(found) : found);
             } catch (e) {
-                if (e === this.failure) throw e;
+                if (this.#failure && e === this.#failure.thrown) throw e;
                 const told = explained(what, e);
                 if (fatal) this.#failed(told);
                 throw told;
             }
         };
         const promise = begun();
-        promise.catch(() => {}); // the component fails with it, whether the author's code awaits it or not
+        promise.catch(() => {}); // a child's failure is the component's, whether the author's code awaits it or not
         this.#declared.push(promise);
         return promise;
     }
@@ -158,14 +161,15 @@ export class Deployment {
             return { case: "readResource", value: { id: found, type: token, name, parent, properties, options: { ...o, dependencies: [...(o.dependencies || []), ...dependenciesOf(given)] } } };
         }, answer => new Child({ ...answer, id: found, type: token, custom: true }, this.run.dryRun));
     }
-    #ask(kind, token, args, options, answered) {
+    #ask(kind, token, self, args, options, answered) {
         let from;
-        return this.#begin(token, false, () => [objectOf(args), settled(callOptions, options)], (args, options) => {
+        return this.#begin(token, false, () => [objectOf(args), settled(callOptions, options), given(self)], (args, options, self) => {
             const [o, parent] = optionsOf(callOptions, options, this.parent);
+            if (kind === "call") args.__self__ = self;
             from = args;
             return { case: kind, value: { token, args, ...(kind === "call" ? { argDependencies: dependencies(args) } : {}), options: { ...o, parent } } };
         }, answer => {
-            if (answer.failures.length) throw new HuskError("invalid-argument", answer.failures.map(f => (f.path ? f.path + ": " : "") + f.reason).join("\n"));
+            if (answer.failures.length) throw refusal(answer.failures);
             return outputOf(answered(answer)).marked(from);
         });
     }
@@ -175,8 +179,8 @@ export class Deployment {
             preview: this.run.dryRun, run: this.run,
             resource: (...a) => this.#declare(true, false, ...a), component: (...a) => this.#declare(false, true, ...a), group: (...a) => this.#declare(false, false, ...a),
             read: (...a) => this.#read(...a),
-            invoke: (token, args = {}, options = {}) => this.#ask("invoke", token, args, options, r => r.unknown ? unknown : r.result),
-            call: (of, token, args = {}, options = {}) => this.#ask("call", token, { ...args, __self__: of }, options, r => {
+            invoke: (token, args = {}, options = {}) => this.#ask("invoke", token, undefined, args, options, r => r.unknown ? unknown : r.result),
+            call: (of, token, args = {}, options = {}) => this.#ask("call", token, of, args, options, r => {
                 for (const d of r.resultDependencies) if (get(r.result, d.key) !== undefined) set(r.result, d.key, outputOf(r.result[d.key], false, d.urns));
                 return r.result;
             }),
@@ -185,9 +189,10 @@ export class Deployment {
     }
 }
 const objectOf = v => {
-    if (!thenable(v) && !literal(v)) throw new HuskError("invalid-argument", `inputs are an object, and not ${kindOf(v)}`);
-    return given(v);
+    const object = found => isObject(found) ? found : wrongInputs(found), found = given(v);
+    return thenable(found) ? found.then(object) : object(found);
 };
+const wrongInputs = v => { throw new HuskError("invalid-argument", `inputs are an object, and not ${kindOf(v)}`); };
 
 /** Returns inputs as the author of a component sees them: those of output() as outputs, with the dependencies around them. */
 export const loadComponent = (o, m, around = []) => o.properties.reduce((out, p) => {
@@ -203,6 +208,7 @@ const loadEventual = (t, v, around) => {
     if (Array.isArray(v) && t.element) return v.map(x => loadEventual(t.element, x, around));
     if (isObject(v) && t.kind === "object") return loadComponent(t.object, v, around);
     if (isObject(v) && t.kind === "map") return Object.keys(v).reduce((out, k) => set(out, k, loadEventual(t.element, v[k], around)), {});
+    if (t.kind === "union") { const found = t.oneOf.find(u => fitsWhole(u, v)); return found ? loadEventual(found, v, around) : v; }
     return v;
 };
 

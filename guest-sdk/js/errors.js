@@ -5,6 +5,9 @@ export class HuskError extends Error {
     name = "HuskError"; path = ""; origin = "guest";
     constructor(kind, message, path = "") { super(message); this.kind = kind; this.path = path; }
 }
+/** Returns the error that says why inputs or arguments are refused. */
+export const refusal = failures => failures.length === 1 ? new HuskError("invalid-argument", failures[0].reason, failures[0].path)
+    : new HuskError("invalid-argument", failures.map(f => (f.path ? f.path + ": " : "") + f.reason).join("\n"));
 /** Says in read and delete that the object does not exist; nothing else says that. */
 export class NotFound extends HuskError { constructor(message = "the object does not exist") { super("not-found", message); } }
 /** Refuses an input. What needs the inputs alone belongs in check. */

@@ -192,8 +192,8 @@ export class Output<T = any> {
     readonly dependencies: string[];
     /** The value as it is: perhaps unknown, with secrets in its parts. */
     readonly value: T;
-    /** Returns what f makes of the value: unknown, without a call of f, if that is unknown, and secret if a part of it is. */
-    apply<U>(f: (value: T) => Promise<Given<U>>): Promise<Output<U>>;
+    /** Returns what f makes of the value: unknown, without a call of f, if that is unknown, and secret if a part of it is. Await it if f is async. */
+    apply<U>(f: (value: T) => Promise<Given<U>>): Output<U> | Promise<Output<U>>;
     apply<U>(f: (value: T) => Given<U>): Output<U>;
     /** Returns the part at a path, such as subjects[0].name. */
     get<K extends keyof T & string>(path: K): Output<T[K]>;
@@ -281,7 +281,7 @@ export interface Context {
     /** Reads a resource that exists and is not managed here. Inputs help to find it if its ID is not enough. */
     read<I, S>(type: DeclaredResource<I, S>, name: string, id: Given<string>, inputs?: Partial<Given<I>>, options?: ResourceOptions): Promise<Child<S>>;
     read<S = any>(token: string, name: string, id: Given<string>, inputs?: Record<string, unknown>, options?: ResourceOptions): Promise<Child<S>>;
-    /** Calls a function of a package. Its failure ends the component only where it is not caught. */
+    /** Calls a function of a package. Its failure is thrown where the result is awaited, and fails a child or output that it is passed to. */
     invoke<R = any>(token: string, args?: Record<string, unknown>, options?: CallOptions): Promise<Output<R>>;
     /** Calls a method of a child that is a component, such as site:index:Site/check. */
     call<R = any>(of: Soon<Child>, token: string, args?: Record<string, unknown>, options?: CallOptions): Promise<Output<R>>;

@@ -77,6 +77,10 @@ const checkToken = (pkg, token) => {
 };
 const checkOptions = (token, given, known) => { for (const k of Object.keys(given)) if (!known.includes(k)) throw new TypeError(`${token}: there is no option ${k}, but ${known.join(", ")}`); };
 
+// at has errors say whose properties they are about.
+const at = (token, f) => {
+    try { return f(); } catch (e) { e.message = `${token}: ${e.message}`; throw e; }
+};
 const completeResource = (pkg, r) => {
     checkToken(pkg, r.token);
     checkOptions(r.token, r.about, ["doc", "deprecated", "aliases", "deleteBeforeReplace", "identity"]);
@@ -86,8 +90,7 @@ const completeResource = (pkg, r) => {
         const near = nearest(name, methods);
         if (typeof code[name] === "function" && near && near !== name && name.toLowerCase() === near) throw new TypeError(`${r.token}: the method ${name} is never called; did you mean ${near}?`);
     }
-    let inputs, state;
-    try { inputs = propertiesOf(r.inputs); state = stateOf(r.state); } catch (e) { e.message = `${r.token}: ${e.message}`; throw e; }
+    const inputs = at(r.token, () => propertiesOf(r.inputs)), state = at(r.token, () => stateOf(r.state));
     for (const name of ["id", "urn"]) if (state.byName.has(name)) throw new TypeError(`${r.token}: its state must not have a property ${name}: every resource has one already`);
     const identity = [...(r.about.identity || [])].sort();
     for (const name of identity) if (!inputs.byName.has(name)) throw new TypeError(`${r.token}: its identity ${name} is none of its inputs`);
@@ -99,16 +102,16 @@ const completeComponent = (pkg, c) => {
     checkToken(pkg, c.token);
     checkOptions(c.token, c.about, ["doc", "deprecated", "aliases"]);
     if (typeof c.construct !== "function") throw new TypeError(`${c.token}: a component needs a function that declares its children`);
-    const outputs = stateOf(c.outputs);
+    const inputs = at(c.token, () => propertiesOf(c.inputs)), outputs = at(c.token, () => stateOf(c.outputs));
     for (const name of ["id", "urn"]) if (outputs.byName.has(name)) throw new TypeError(`${c.token}: its outputs must not have a property ${name}: every resource has one already`);
-    return { aliases: [], ...c.about, token: c.token, construct: c.construct, inputs: propertiesOf(c.inputs), outputs };
+    return { aliases: [], ...c.about, token: c.token, construct: c.construct, inputs, outputs };
 };
 // eventual reports whether a value of a type has outputs in it.
 const eventual = t => !!t.output || t.kind === "object" && t.object.properties.some(p => eventual(p.type)) || !!t.element && eventual(t.element) || (t.oneOf || []).some(eventual);
 const completeFunction = (pkg, f) => {
     checkToken(pkg, f.token);
     checkOptions(f.token, f.about, ["doc", "deprecated"]);
-    return { ...f.about, token: f.token, call: f.call, inputs: propertiesOf(f.inputs), result: stateOf(f.result) };
+    return { ...f.about, token: f.token, call: f.call, inputs: at(f.token, () => propertiesOf(f.inputs)), result: at(f.token, () => stateOf(f.result)) };
 };
 const byToken = list => {
     const out = [...list].sort((a, b) => a.token < b.token ? -1 : 1);

@@ -237,7 +237,8 @@ const loadValue = (t, v) => {
     if (t.kind === "union") { const found = t.oneOf.find(u => new Checker(false).value(u, v) !== undefined && fitsWhole(u, v)); return found ? loadValue(found, v) : v; }
     return v;
 };
-const fitsWhole = (t, v, partial = false) => { const c = new Checker(false, [], partial); c.value(t, v); return c.failures.length === 0; };
+/** Reports whether a value is one of a type. In a partial one, required properties may be missing. */
+export const fitsWhole = (t, v, partial = false) => { const c = new Checker(false, [], partial); c.value(t, v); return c.failures.length === 0; };
 
 /** Returns what an author's code answers as properties, with secrets where the schema has them; what is for messages. In partial ones, required properties may be missing. */
 export const store = (o, given, what, partial = false) => {

@@ -1,5 +1,5 @@
 // Serves the calls of the contract to a provider that index.js has completed. guest-sdk/guest does the same for Go.
-import { HuskError, InitFailed, NotFound } from "./errors.js";
+import { HuskError, InitFailed, NotFound, refusal } from "./errors.js";
 import { Deployment, loadComponent, opaque } from "./component.js";
 import { check, deletesFirst, diff, document, load, nearest, sameType, store } from "./schema.js";
 import { byKey, containsPath, containsSecrets, containsUnknowns, crosses, dependencies, equal, get, has, isNull, isObject, lowered, Output, outputOf, parsePath, parts, pathText, plain, Secret, secretOf, set, transform, unknown, utf8Length } from "./values.js";
@@ -76,8 +76,8 @@ const signalOf = timeout => timeout > 0 ? AbortSignal.timeout(Math.min(timeout, 
 
 export class Server {
     undecided = false;
-    /** monitor has the functions of the host for components, and warn its log. */
-    constructor(p, monitor, warn) { this.p = p; this.monitor = monitor; this.warn = warn; }
+    /** For components, monitor has the functions of the host, and log its log: about(urn), warn(message). */
+    constructor(p, monitor, log) { this.p = p; this.monitor = monitor; this.log = log; }
 
     handshake({ features }) {
         const understood = { secrets: true, resourceReferences: true, outputs: true, autonaming: true, preview: true, writeOnly: this.p.writeOnly, readFirst: true };
@@ -267,17 +267,18 @@ export class Server {
         const secret = opaque(c.inputs, inputs, v => v instanceof Secret || v instanceof Output && v.secret, containsSecrets);
         if (secret) throw new HuskError("invalid-argument", "the provider cannot keep this input secret: its author would have to declare it as an output", pathText(secret));
         const { urn } = this.monitor.registerResource({ type: q.type, name: q.name, parent: q.parent, custom: false, remote: false, inputs, propertyDependencies: q.inputDependencies, options: this.ownOptions(q.options) });
+        this.log.about(urn);
         let outputs = Object.create(null);
         if (this.undecided || opaque(c.inputs, inputs, v => plain(v) === unknown, containsUnknowns)) {
             for (const p of c.outputs.properties) outputs[p.name] = unknown;
-            this.warn(urn, `what ${q.name} is made of is not known in this preview, for some of its inputs are not`);
+            this.log.warn(`what ${q.name} is made of is not known in this preview, for some of its inputs are not`);
         } else {
-            this.deployment = new Deployment(this.monitor, q.context, urn);
+            const deployment = this.deployment = new Deployment(this.monitor, q.context, urn);
             try {
-                const made = await this.deployment.do(context => c.construct({ urn, name: q.name, inputs: loadComponent(c.inputs, inputs) }, context));
+                const made = await deployment.do(context => c.construct({ urn, name: q.name, inputs: loadComponent(c.inputs, inputs) }, context));
                 outputs = store(c.outputs, made ?? {}, "what construct returned");
                 crosses(outputs);
-            } finally { this.deployment = undefined; }
+            } finally { if (this.deployment === deployment) this.deployment = undefined; }
         }
         this.monitor.registerOutputs({ urn, outputs });
         return { urn, state: lowered(outputs), stateDependencies: dependencies(outputs) };
@@ -335,11 +336,12 @@ const summarize = (d, ignore) => {
     return out;
 };
 
-const refusal = failures => new HuskError("invalid-argument", failures.map(f => (failures.length > 1 && f.path ? f.path + ": " : "") + f.reason).join("\n"), failures.length > 1 ? "" : failures[0].path);
 const unimplemented = () => new HuskError("unimplemented", "not implemented by the provider");
 
-/** Calls a method of the contract. */
+/** Calls a method of the contract. There is one call at a time: a component whose call was given up declares nothing in this one. */
 export const answer = async (server, method, request) => {
     if (!Object.getOwnPropertyNames(Server.prototype).includes(method)) throw unimplemented();
+    server.deployment?.fail(new HuskError("cancelled", "the call of the component was given up"));
+    server.deployment = undefined;
     return server[method](request);
 };

@@ -66,4 +66,4 @@ if (!main || !main.types) throw new TypeError("the provider's main file has no d
 server = new Server(main, {
     start: operation => ask("monitorStart", operation), wait: () => ask("monitorWait"), registerResource: request => ask("monitorRegisterResource", request),
     registerOutputs: request => { ask("monitorRegisterOutputs", request); }, registerPackage: request => ask("monitorRegisterPackage", request),
-}, (urn, message) => { about(urn); log("warning", message); });
+}, { about, warn: message => log("warning", message) });

@@ -160,7 +160,7 @@ export const dependenciesOf = v => {
 /** Returns a value without secrets and outputs in all its parts. */
 export const unwrapped = v => transform(v, plain);
 export const thenable = v => typeof v === "object" && v !== null && typeof v.then === "function";
-export const literal = v => isObject(v) && [null, Object.prototype].includes(Object.getPrototypeOf(v));
+const literal = v => isObject(v) && [null, Object.prototype].includes(Object.getPrototypeOf(v));
 
 /** A resource that a component declared or read. */
 export class Child {

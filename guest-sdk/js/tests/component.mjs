@@ -1,12 +1,13 @@
 // Tests of components with a monitor that returns what it is asked, the last operation first: node component.mjs.
 import assert from "node:assert/strict";
-import { all, any, Child, component, concat, integer, list, map, object, optional, output, Output, provider, Reference, resource, secret, Secret, string, unknown } from "../index.js";
+import { all, any, Child, component, concat, integer, list, map, object, optional, output, Output, provider, Reference, resource, secret, Secret, string, union, unknown } from "../index.js";
 import { answer, errorOf, Server } from "../server.js";
 
 const nested = object("p:index:Nested", { host: optional(output(string())), port: optional(integer()) });
 const inputs = {
     text: optional(output(string())), token: optional(secret(output(string()))), any: optional(any()), size: integer({ default: 3 }), nested: optional(nested),
     list: optional(list(output(string()))), labels: optional(map(string())), table: optional(output(map(string()))),
+    either: optional(union([integer(), output(string())])),
 };
 const outputs = { result: optional(any()), hidden: optional(secret(string())), list: optional(list(string())) };
 const token = "p:index:Box", own = "urn:pulumi:dev::proj::p:index:Box::b", urn = name => `urn:pulumi:dev::proj::p:index:Box$q:index:Thing::${name}`, other = urn("other");
@@ -29,7 +30,7 @@ class Monitor {
             case "registerResource": return { case: "registered", value: this.registerResource(q) };
             case "readResource": this.registered[name] = q; return { case: "resourceRead", value: { urn: urn(name), state: folded(q.properties) } };
             case "invoke": return { case: "invoked", value: { result: bareAll(q.args), failures: q.args.bad ? [{ path: "bad", reason: "is bad" }] : [], unknown: !!this.unknown } };
-            case "call": return { case: "called", value: { result: Object.assign(Object.create(null), { urn: bare(q.args.__self__).urn }), failures: [], resultDependencies: [{ key: "urn", urns: [other] }] } };
+            case "call": this.asked = q.args; return { case: "called", value: { result: Object.assign(Object.create(null), { urn: bare(q.args.__self__).urn }), failures: [], resultDependencies: [{ key: "urn", urns: [other] }] } };
             }
         };
         this.started.push(name);
@@ -41,12 +42,13 @@ class Monitor {
 }
 const bareAll = m => Object.assign(Object.create(null), Object.fromEntries(Object.entries(m).map(([k, v]) => [k, bare(v)])));
 
-const serverOf = (construct, monitor) => new Server(provider({ name: "p", version: "1.0.0", components: [component(token, { inputs, outputs }, construct)] }), monitor, (u, m) => monitor.warned.push([u, m]));
+const serverOf = (construct, monitor) => new Server(provider({ name: "p", version: "1.0.0", components: [component(token, { inputs, outputs }, construct)] }), monitor, { about: u => { monitor.about = u; }, warn: m => monitor.warned.push(m) });
+const box = { type: token, name: "b", parent: "", inputs: {}, inputDependencies: [], options: { providers: [], provider: "" }, context: { dryRun: false } };
 // boxed constructs a component, and waits for an operation whenever nothing else is left to do, as the engine does.
 const boxed = async (monitor, request, construct) => {
     const server = serverOf(construct, monitor);
     let done = false;
-    const made = answer(server, "construct", { type: token, name: "b", parent: "", inputs: {}, inputDependencies: [], options: { providers: [], provider: "" }, context: { dryRun: monitor.preview }, ...request }).finally(() => { done = true; });
+    const made = answer(server, "construct", { ...box, context: { dryRun: monitor.preview }, ...request }).finally(() => { done = true; });
     made.catch(() => {});
     while (!done) {
         await new Promise(resolve => setImmediate(resolve));
@@ -62,6 +64,8 @@ for (const [what, of, want, depends = [urn("a")], request = {}, monitor = {}] of
     ["a constant", () => ({ a: [1, 2.5, "x", true, null], none: null }), { a: [1, 2.5, "x", true, null] }, []],
     ["an input", ({ inputs }) => inputs.text, new Secret("s"), [other], { inputs: { text: new Secret("s") }, inputDependencies: [{ key: "text", urns: [other] }] }],
     ["an input inside of one", ({ inputs }) => inputs.nested.host, "h", [other], { inputs: { nested: { host: "h" } }, inputDependencies: [{ key: "nested", urns: [other] }] }],
+    ["an output of a union", ({ inputs }) => inputs.either.apply(v => v + "!"), "u!", [other], { inputs: { either: "u" }, inputDependencies: [{ key: "either", urns: [other] }] }],
+    ["another value of a union", ({ inputs }) => inputs.either + 1, 3, [], { inputs: { either: 2 } }],
     ["a default", ({ inputs }) => inputs.size, 3, []],
     ["an output", async (_, ctx) => (await thing(ctx, "a", parts)).output("list[1]"), "y"],
     ["a secret output", async (_, ctx) => concat("<", (await thing(ctx, "a", parts)).output("password"), ">"), new Secret("<p>")],
@@ -81,7 +85,7 @@ for (const [what, of, want, depends = [urn("a")], request = {}, monitor = {}] of
     ["an unknown of a function", async (_, ctx) => (await ctx.invoke("q:index:echo", { v: (await thing(ctx, "a")).id })).get("v"), unknown, [urn("a")], {}, { preview: true, unknown: true }],
 ]) {
     const m = new Monitor(monitor), got = await boxed(m, request, async (...a) => ({ result: await of(...a) }));
-    assert.equal(got.urn, own, what);
+    assert.deepEqual([got.urn, m.about], [own, own], what);
     assert.deepEqual(JSON.parse(JSON.stringify([got.state.result instanceof Secret, got.state.result])), JSON.parse(JSON.stringify([want instanceof Secret, want])), what);
     assert.equal(bare(got.state.result) === unknown, want === unknown, what);
     assert.deepEqual(got.stateDependencies.flatMap(d => d.urns), depends, what);
@@ -135,6 +139,9 @@ for (const [monitor, of, want, kind, started] of [
     [{ fail: { a: noLuck, b2: { kind: "cancelled", message: "stopped" } } }, (_, ctx) => { thing(ctx, "a"); thing(ctx, "b2"); return {}; }, "q:index:Thing a: size: no luck", "unavailable", ["a", "b2"]],
     [{ fail: { a: { kind: "init-failed", message: "it limps", initFailure: { id: "1" } } } }, (_, ctx) => { thing(ctx, "a"); return {}; }, "q:index:Thing a: it limps", "internal", ["a"]],
     [{}, (_, ctx) => { thing(ctx, "a"); throw new Error("changed my mind"); }, "changed my mind", "internal", ["a"]],
+    [{}, (_, ctx) => { thing(ctx, "a"); throw undefined; }, "something that is no error was thrown: undefined", "internal", ["a"]],
+    [{}, (_, ctx) => { thing(ctx, "a", { v: Promise.reject() }); return {}; }, "q:index:Thing a: undefined", "internal", []],
+    [{}, (_, ctx) => { thing(ctx, "a", Promise.resolve("x")); return {}; }, "q:index:Thing a: inputs are an object, and not string", "invalid-argument", []],
     [{ fail: { "q:index:f": noLuck } }, (_, ctx) => { thing(ctx, "a", { v: ctx.invoke("q:index:f") }); return {}; }, "q:index:Thing a: q:index:f: size: no luck", "unavailable", ["q:index:f"]],
     [{ fail: { "q:index:f": noLuck } }, (_, ctx) => ({ result: ctx.invoke("q:index:f") }), "q:index:f: size: no luck", "unavailable", ["q:index:f"]],
     [{}, (_, ctx) => ({ result: ctx.invoke("q:index:f", { bad: true }) }), "q:index:f: bad: is bad", "invalid-argument", ["q:index:f"]],
@@ -156,6 +163,26 @@ for (const [monitor, of, want, kind, started] of [
     const m = new Monitor(monitor), told = await boxed(m, {}, of).then(() => assert.fail(want), errorOf);
     assert.ok(told.message.includes(want), `${told.message}, not ${want}`);
     assert.deepEqual([told.kind, m.started, m.outputs, monitor.waitFails ? 0 : m.running.length], [kind, started, undefined, 0], want);
+}
+
+// Arguments of a method may be a promise.
+{
+    const m = new Monitor();
+    await boxed(m, {}, async (_, ctx) => { await ctx.call(ctx.component("q:index:Thing", "a"), "q:index:Thing/of", thing(ctx, "b2").then(b => ({ v: b.id }))); return {}; });
+    assert.deepEqual([bare(m.asked.v), bare(m.asked.__self__).urn], ["id of b2", urn("a")]);
+}
+
+// A component whose call was given up declares nothing in the next one.
+{
+    let go;
+    const m = new Monitor(), gate = new Promise(resolve => { go = resolve; }), server = serverOf(async (_, ctx) => { await gate; await thing(ctx, "late"); }, m);
+    const lost = assert.rejects(answer(server, "construct", box), /the call of the component was given up/);
+    await new Promise(resolve => setImmediate(resolve));
+    await answer(server, "getSchema", { version: 0 });
+    assert.equal(server.deployment, undefined);
+    go();
+    await lost;
+    assert.deepEqual(m.started, []);
 }
 
 // A component that has ended declares no more.
@@ -182,7 +209,7 @@ for (const [given, want] of [
         assert.deepEqual([told.kind, m.registered], ["invalid-argument", {}]);
     } else {
         assert.deepEqual({ ...(await made).state }, { hidden: unknown, list: unknown, result: unknown });
-        assert.ok(m.warned[0][0] === own && m.warned[0][1].startsWith("what b is made of is not known"));
+        assert.ok(m.about === own && m.warned[0].startsWith("what b is made of is not known"));
     }
 }
 // Others are passed on as they are, unknown or secret.
@@ -208,6 +235,7 @@ for (const [what, p] of [
     [/p:index:Box: it is declared twice/, { resources: [resource(token, {}, { create: none })], components: [component(token, {}, none)] }],
     [/q:index:Box: its token must begin with p:/, { components: [component("q:index:Box", {}, none)] }],
     [/its outputs must not have a property urn/, { components: [component(token, { outputs: { urn: string() } }, none)] }],
+    [/p:index:Box: n: only a number has bounds/, { components: [component(token, { inputs: { n: string({ min: 1 }) } }, none)] }],
     [/a component needs a function/, { components: [component(token, {})] }],
     [/there is no option identity/, { components: [component(token, { identity: [] }, none)] }],
     [/p:index:R: of: only inputs of a component are described by output\(\)/, { resources: [resource("p:index:R", { inputs: { of: optional(list(nested)) } }, { create: none })] }],
