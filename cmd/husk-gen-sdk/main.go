@@ -86,7 +86,7 @@ func generate(text []byte, language string) (files map[string][]byte, err error)
 	}()
 	var withheld texts
 	if text, err = withheld.withhold(text); err != nil {
-		return nil, fmt.Errorf("the schema cannot be used: %w", err)
+		return nil, err
 	}
 	defer func() {
 		for name, content := range files {

@@ -165,7 +165,7 @@ func TestTextsAreNoCode(t *testing.T) {
 			"resources": {"hostile:index:Thing": {"deprecationMessage": HOSTILE, "aliases": [{"type": HOSTILE}], "inputProperties": {
 				"a": {"type": "string", "default": HOSTILE, "deprecationMessage": HOSTILE}, "b": {"type": "string", "const": HOSTILE}, "c": {"$ref": "#/types/hostile:index:Size"}}}},
 			"functions": {"hostile:index:get": {"deprecationMessage": HOSTILE, "inputs": {"properties": {"a": {"type": "string", "default": HOSTILE}}}}},
-			"language": {"python": {"pythonRequires": HOSTILE, "requires": {"x": HOSTILE}}, "nodejs": {"dependencies": {"x": HOSTILE}, "typescriptVersion": HOSTILE}}}`)
+			"language": {"python": {"pythonRequires": HOSTILE, "requires": {"x": HOSTILE, "description": HOSTILE, "readme": HOSTILE}}, "nodejs": {"dependencies": {"x": HOSTILE, "description": HOSTILE}, "typescriptVersion": HOSTILE}}}`)
 		for _, language := range []string{"go", "python", "nodejs"} {
 			files, err := generate(schema, language)
 			require.NoError(t, err, "%s: %s", language, hostile)

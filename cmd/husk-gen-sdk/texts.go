@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -22,35 +23,49 @@ var (
 	isKey = regexp.MustCompile(`^[\pL\pN_$.:/@#%^~<>=,|!&+? -]*$`)
 	// notOfName are characters that no identifier has.
 	notOfName = regexp.MustCompile(`[^\pL\pN_]+`)
-	word      = regexp.MustCompile(`HuskText[0-9]{6}Text`)
+	word      = regexp.MustCompile(`HuskText[0-9]{6,}Text`)
 )
 
 // prose are the keys of texts that the generators escape themselves, or write into documents alone.
 var prose = map[string]bool{"description": true, "readme": true, "packageDescription": true, "moduleFormat": true}
 
-// texts are those of a schema that the generators do not get.
-type texts []string
+// isProse reports whether the text at a path in the schema is prose. Objects in the settings of a language have names as their keys,
+// such as the packages that an SDK depends on.
+func isProse(path []string) bool {
+	const ofSetting = 2 // language and setting
+	if at := slices.Index(path, "language"); at >= 0 && len(path)-1-at > ofSetting {
+		return false
+	}
+	return prose[path[len(path)-1]]
+}
+
+// texts are the texts of a schema that the generators do not get.
+type texts struct {
+	all []string
+	at  map[string]int
+}
 
 // withhold returns a schema with words in place of texts.
 func (t *texts) withhold(schema []byte) ([]byte, error) {
 	if word.Match(schema) {
-		return nil, errors.New("it has a word that stands for a text here: HuskText and a number")
+		return nil, errors.New("the schema cannot be used: it has a word that stands for a text here: HuskText and a number")
 	}
 	from := json.NewDecoder(bytes.NewReader(schema))
 	from.UseNumber()
 	var all any
 	if err := from.Decode(&all); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the schema cannot be read: %w", err)
 	}
-	all, err := t.without(all, "")
+	t.at = make(map[string]int)
+	all, err := t.without(all, []string{""})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the schema cannot be used: %w", err)
 	}
 	return json.Marshal(all)
 }
 
-// without returns a value without texts. key is the one that it has in the object around it.
-func (t *texts) without(value any, key string) (_ any, err error) {
+// without returns a value without texts. path has the keys of the objects around it, the innermost last.
+func (t *texts) without(value any, path []string) (_ any, err error) {
 	switch value := value.(type) {
 	case map[string]any:
 		if text, is := value["value"].(string); is && value["name"] == nil && !harmless.MatchString(text) {
@@ -60,29 +75,29 @@ func (t *texts) without(value any, key string) (_ any, err error) {
 			if !isKey.MatchString(name) {
 				return nil, fmt.Errorf("%.100q is not a name that SDKs can have", name)
 			}
-			if value[name], err = t.without(value[name], name); err != nil {
+			if value[name], err = t.without(value[name], append(slices.Clip(path), name)); err != nil {
 				return nil, err
 			}
 		}
 	case []any:
 		for i := range value {
-			if value[i], err = t.without(value[i], key); err != nil {
+			if value[i], err = t.without(value[i], path); err != nil {
 				return nil, err
 			}
 		}
 	case string:
-		switch {
-		case prose[key] || harmless.MatchString(value):
+		switch key := path[len(path)-1]; {
+		case isProse(path) || harmless.MatchString(value):
 			return value, nil
 		case key == "deprecationMessage":
 			return plain(value), nil
 		case key == "name":
 			return notOfName.ReplaceAllString(value, "_"), nil
 		}
-		i := slices.Index(*t, value)
-		if i < 0 {
-			i = len(*t)
-			*t = append(*t, value)
+		i, known := t.at[value]
+		if !known {
+			i = len(t.all)
+			t.at[value], t.all = i, append(t.all, value)
 		}
 		return fmt.Sprintf("HuskText%06dText", i), nil
 	}
@@ -96,14 +111,14 @@ func plain(text string) string {
 }
 
 // put returns a file with the texts in place of their words.
-func (t texts) put(file []byte) []byte {
+func (t *texts) put(file []byte) []byte {
 	return word.ReplaceAllFunc(file, func(word []byte) []byte {
-		var i int
-		if _, err := fmt.Sscanf(string(word), "HuskText%06dText", &i); err != nil || i >= len(t) {
+		i, err := strconv.Atoi(strings.Trim(string(word), "HuskText"))
+		if err != nil || i >= len(t.all) {
 			return word
 		}
 		var b []byte
-		for _, r := range t[i] {
+		for _, r := range t.all[i] {
 			if r < 0x80 && !harmless.MatchString(string(r)) || r == '$' || r == 0x85 || r == 0x2028 || r == 0x2029 {
 				b = fmt.Appendf(b, `\u%04x`, r)
 			} else {
