@@ -31,9 +31,10 @@ func (w *build) settings(m host.Manifest) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > maxSettings {
-		return nil, fmt.Errorf("the mapping of %s has %d kB, and %d kB can be passed to the linker: choose types with --only", m.Name, len(data)/1000, maxSettings/1000)
-	}
 	// The Go command splits the flags at quotes and knows no escapes.
-	return []string{"-X", w.kind.adapter + settingsVariable + "=" + strings.ReplaceAll(string(data), "'", `\u0027`)}, nil
+	text := strings.ReplaceAll(string(data), "'", `\u0027`)
+	if len(text) > maxSettings {
+		return nil, fmt.Errorf("the mapping of %s has %d kB, and %d kB can be passed to the linker: choose types with --only", m.Name, len(text)/1000, maxSettings/1000)
+	}
+	return []string{"-X", w.kind.adapter + settingsVariable + "=" + text}, nil
 }

@@ -28,6 +28,9 @@ type Bridged struct {
 	Package string `json:"-"`
 	// Ignored are the sections that have no effect on a port.
 	Ignored []string `json:"-"`
+
+	// tokens are the tokens of objects with renamed properties, sorted.
+	tokens []string
 }
 
 type bridgedType struct {
@@ -73,6 +76,7 @@ func ReadBridged(file string, text []byte) (*Bridged, error) {
 	if err := errors.Join(json.Unmarshal(text, b), json.Unmarshal(text, &sections)); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
+	b.tokens = slices.Sorted(maps.Keys(b.Renames.Properties))
 	for _, name := range slices.Sorted(maps.Keys(sections)) {
 		if !slices.Contains(understood, name) {
 			b.Ignored = append(b.Ignored, name)
@@ -121,7 +125,8 @@ func (b *Bridged) Tokens(dataSources bool) map[string]string {
 // schema stays one, unless the package has an element in its place.
 func (b *Bridged) Mapping(lists bool) *Mapping {
 	m := &Mapping{Optional: true, Config: map[string]Field{}, Resources: map[string]Resource{}, DataSources: map[string]Function{}}
-	for property, name := range b.Renames.Config {
+	for _, property := range slices.Sorted(maps.Keys(b.Renames.Config)) {
+		name := b.Renames.Config[property]
 		if differs(name, property, unknown) {
 			m.Config[name] = Field{Name: property}
 		}
@@ -177,7 +182,8 @@ const (
 func (b *Bridged) fields(tokens []string, told map[string]*bridgedField, lists bool) map[string]Field {
 	all, properties := map[string]Field{}, map[string]string{}
 	for _, token := range tokens {
-		for property, name := range b.Renames.Properties[token] {
+		for _, property := range slices.Sorted(maps.Keys(b.Renames.Properties[token])) {
+			name := b.Renames.Properties[token][property]
 			if replaced(name, property, told) {
 				continue
 			}
@@ -194,6 +200,9 @@ func (b *Bridged) fields(tokens []string, told map[string]*bridgedField, lists b
 		}
 	}
 	for name, t := range told {
+		if t == nil {
+			continue
+		}
 		f := all[name]
 		if t.MaxItemsOne != nil && (*t.MaxItemsOne || lists) {
 			f.MaxItemsOne = t.MaxItemsOne
@@ -203,7 +212,7 @@ func (b *Bridged) fields(tokens []string, told map[string]*bridgedField, lists b
 			element = element.Element
 		}
 		if element.Fields != nil {
-			f.Fields = b.fields(nested(tokens, name, properties[name]), element.Fields, lists)
+			f.Fields = b.fields(b.nested(tokens, name, properties[name]), element.Fields, lists)
 		}
 		if f.Name != "" || f.MaxItemsOne != nil || f.Fields != nil {
 			all[name] = f
@@ -230,8 +239,8 @@ func replaced[T any](name, property string, told map[string]T) bool {
 }
 
 // nested returns the tokens that the objects in a field may have: the name of the type around them and the field's, which is in the
-// singular in a list.
-func nested(tokens []string, name, property string) []string {
+// singular in a list. Tokens with which no token of a renamed property begins are left out: each level would have several times as many.
+func (b *Bridged) nested(tokens []string, name, property string) []string {
 	var all []string
 	for _, token := range tokens {
 		parts := strings.Split(token, ":")
@@ -246,7 +255,10 @@ func nested(tokens []string, name, property string) []string {
 					one += "y"
 				}
 				of := parts[2] + pascal(one)
-				all = append(all, parts[0]+":"+module+"/"+of+":"+of)
+				first := parts[0] + ":" + module + "/" + of
+				if at, _ := slices.BinarySearch(b.tokens, first); at < len(b.tokens) && strings.HasPrefix(b.tokens[at], first) {
+					all = append(all, first+":"+of)
+				}
 			}
 		}
 	}
@@ -307,7 +319,8 @@ func pascal(name string) string {
 // Properties are the properties of a type whose names are not those of their attributes, by these.
 func (b *Bridged) Properties(token string, lists map[string]bool) map[string]string {
 	all := map[string]string{}
-	for property, name := range b.Renames.Properties[token] {
+	for _, property := range slices.Sorted(maps.Keys(b.Renames.Properties[token])) {
+		name := b.Renames.Properties[token][property]
 		if !replaced(name, property, lists) {
 			all[name] = property
 		}
@@ -319,7 +332,7 @@ func (b *Bridged) Properties(token string, lists map[string]bool) map[string]str
 func (t bridgedType) Lists() map[string]bool {
 	all := map[string]bool{}
 	for name, f := range t.Fields {
-		if f.MaxItemsOne != nil {
+		if f != nil && f.MaxItemsOne != nil {
 			all[name] = *f.MaxItemsOne
 		}
 	}

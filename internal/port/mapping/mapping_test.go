@@ -125,6 +125,22 @@ func TestAWrongFileOfPulumisBridge(t *testing.T) {
 	}
 }
 
+// A file may leave out what is known of an attribute, and have any depth.
+func TestAStrangeFileOfPulumisBridge(t *testing.T) {
+	const depth = 500
+	fields := `{"bars": null}`
+	for range depth {
+		fields = `{"batteries": {"maxItemsOne": false, "elem": {"fields": ` + fields + `}}}`
+	}
+	b, err := mapping.ReadBridged("m.json", []byte(`{
+		"auto-aliasing": {"resources": {"zoo_cage": {"current": "zoo:index/cage:Cage", "fields": `+fields+`}}},
+		"renames": {"renamedProperties": {"zoo:index/CageBattery:CageBattery": {"one": "bar", "two": "bar"}}}}`))
+	require.NoError(t, err)
+	for range 20 {
+		require.Equal(t, map[string]mapping.Field{"batteries": {Fields: map[string]mapping.Field{"bar": {Name: "two"}}}}, b.Mapping(false).Resources["zoo_cage"].Fields)
+	}
+}
+
 func FuzzReadBridged(f *testing.F) {
 	f.Add([]byte(metadata))
 	f.Fuzz(func(t *testing.T, data []byte) {
