@@ -77,6 +77,10 @@ func TestWhatIsAboveACrate(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(above, ".cargo", "config.toml"), nil, 0o644))
 	t.Setenv("HOME", above)
 	require.ErrorContains(t, build(project), "cargo builds", "these are the settings of the user")
+	linked := filepath.Join(home, "linked")
+	require.NoError(t, os.Symlink(above, linked))
+	t.Setenv("HOME", linked)
+	require.ErrorContains(t, build(project), "cargo builds", "these are the settings of the user")
 }
 
 // Source of which no module can be built is refused with what the author can do, and no tool is run for it.

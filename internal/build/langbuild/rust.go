@@ -32,6 +32,9 @@ func nothingAbove(root string, names ...string) error {
 	if home, err := os.UserHomeDir(); own == "" && err == nil {
 		own = filepath.Join(home, ".cargo")
 	}
+	if real, err := filepath.EvalSymlinks(own); err == nil { // as root is
+		own = real
+	}
 	for at := filepath.Dir(root); ; at = filepath.Dir(at) {
 		for _, name := range names {
 			path := filepath.Join(at, name)
