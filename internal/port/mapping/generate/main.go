@@ -177,14 +177,17 @@ func writeMapping(file, head string, m *mapping.Mapping) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	if text.Len() <= plainSize {
-		return os.WriteFile(file, text.Bytes(), 0o644)
+	data, former := text.Bytes(), file+".gz"
+	if len(data) > plainSize {
+		if data, err = pack(data); err != nil {
+			return err
+		}
+		file, former = former, file
 	}
-	packed, err := pack(text.Bytes())
-	if err != nil {
+	if err := os.Remove(former); err != nil && !errors.Is(err, os.ErrNotExist) { // the plain one would count
 		return err
 	}
-	return os.WriteFile(file+".gz", packed, 0o644)
+	return os.WriteFile(file, data, 0o644)
 }
 
 // plain writes a line for each type.
