@@ -147,6 +147,12 @@ func (r *Recorder) CopiesOf(u urn.URN) []*state.Resource {
 func (r *Recorder) NeededBy(leaving ...*state.Resource) (user *state.Resource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	leaving = slices.Clone(leaving)
+	for i, res := range leaving { // as they are recorded by now
+		if serial, ok := r.serials[res]; ok && r.current[serial] != nil {
+			leaving[i] = r.current[serial]
+		}
+	}
 	if !r.counted().areNeeded(leaving) {
 		return nil
 	}

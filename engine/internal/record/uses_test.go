@@ -56,6 +56,16 @@ func TestUsersOfAPartThatLeaves(t *testing.T) {
 	}
 }
 
+// Resources that leave together need nothing of each other, also if the caller knows one from before it named another.
+func TestUserThatLeavesWithAPart(t *testing.T) {
+	user := &state.Resource{URN: "vm", Dependencies: []urn.URN{"net"}}
+	r, leave := parting(user)
+	require.NoError(t, r.Record(t.Context(), leave))
+	part := r.Lookup("part")
+	require.Equal(t, r.Lookup("vm"), r.NeededBy(part))
+	require.Nil(t, r.NeededBy(user, part))
+}
+
 // What uses a component from the inside of another one still uses the parts when its component moves into the first.
 func TestUserThatJoinsItsComponent(t *testing.T) {
 	app := &state.Resource{URN: "app", Parent: "root"}
