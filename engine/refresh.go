@@ -66,14 +66,15 @@ func (d *deployment) readAll(ctx context.Context, pick func(*state.Resource) boo
 // needsRead reports whether a registered resource is read before it is changed: an earlier run was cut off with
 // it, or all selected resources are read and only the program shows that it is selected.
 func (d *deployment) needsRead(old *state.Resource) bool {
-	if d.recorder.IsUnsure(old.URN) {
-		return true
+	if d.registrations.ChangedAsAnother.Get(old.URN) {
+		return false
 	}
-	return d.RefreshFirst && d.selection.IsNarrow() && readable(old) && !d.registrations.ReadFirst.Get(old.URN)
+	return d.recorder.IsUnsure(old.URN) || d.RefreshFirst && d.selection.IsNarrow() && readable(old) && !d.registrations.ReadFirst.Get(old.URN)
 }
 
 // noteChanged notes that this run has changed objects. Another resource that is one of them is not read any more: that would find what
-// the run made of the object, which a preview cannot foresee.
+// the run made of the object, which a preview cannot foresee. If an earlier run was cut off with it, the next run reads it, unless this
+// run updates it.
 func (d *deployment) noteChanged(changed ...*state.Resource) {
 	if !d.recorder.AnyUnsure() && !(d.RefreshFirst && d.selection.IsNarrow()) {
 		return // nothing is read at its registration
@@ -84,8 +85,7 @@ func (d *deployment) noteChanged(changed ...*state.Resource) {
 		}
 		for _, other := range d.recorder.Claiming(res) {
 			if other.URN != res.URN && !other.Delete && d.sameObject(res, other) {
-				d.registrations.ReadFirst.Set(other.URN, true)
-				d.recorder.NoteRead(other.URN)
+				d.registrations.ChangedAsAnother.Set(other.URN, true)
 			}
 		}
 	}

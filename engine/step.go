@@ -263,6 +263,7 @@ func (d *deployment) finishCall(
 	switch {
 	case err == nil:
 		n.ID = id
+		d.recorder.NoteRead(n.URN)
 	case f != nil:
 		n.ID, outputs, n.InitErrors = f.ID, f.State, f.Reasons
 		n.RefreshBeforeUpdate = f.RefreshBeforeUpdate

@@ -41,9 +41,10 @@ type Registrations struct {
 	Replaced locked.Map[urn.URN, bool]
 	Created  locked.Map[*state.Resource, bool]
 
-	// ReadFirst holds the recorded resources that were read before the program ran, and those whose object this run has changed as another
-	// resource.
+	// ReadFirst holds the recorded resources that were read before the program ran.
 	ReadFirst locked.Map[urn.URN, bool]
+	// ChangedAsAnother holds the recorded resources whose object this run has changed as another resource.
+	ChangedAsAnother locked.Map[urn.URN, bool]
 	// Displaced holds the recorded resources that the program has replaced by another: their
 	// registrations in a refresh do not read them.
 	Displaced locked.Map[urn.URN, bool]

@@ -358,4 +358,23 @@ func TestObjectThatTheRunHasChangedIsNotRead(t *testing.T) {
 			require.Empty(t, maps.Collect(s.Snapshot().Operations()))
 		})
 	}
+
+	// If this run leaves a resource alone with which an earlier run was cut off, the next run reads it.
+	s := enginetest.NewStack(t, enginetest.NewFiles())
+	s.Up(program("rw", "1", false))
+	s.Cloud.Lost = func(call, _ string) error {
+		if call == "update g" {
+			return abi.NewError(abi.ErrorKindUnavailable, "no answer")
+		}
+		return nil
+	}
+	_, err := s.Try(enginetest.Up, program("rw", "2", false))
+	require.ErrorContains(t, err, "no answer")
+	s.Cloud.Lost = nil
+	s.Up(program("ro", "1", false))
+	require.NotContains(t, s.Steps(), "update g")
+	require.NotEmpty(t, maps.Collect(s.Snapshot().Operations()))
+	s.Up(program("ro", "1", false))
+	require.Contains(t, s.Steps(), "update g")
+	require.Empty(t, maps.Collect(s.Snapshot().Operations()))
 }
