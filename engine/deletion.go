@@ -289,12 +289,22 @@ func (o *objects) isSameEntry(a, b *state.Resource) bool {
 	return a == b || known && ok && m == n
 }
 
-// noteDeletion notes that recorded resources are deleted in this run.
-func (o *objects) noteDeletion(resources ...*state.Resource) {
+// noteDeletion notes that recorded resources are deleted in this run, until over is called.
+func (o *objects) noteDeletion(resources ...*state.Resource) (over func()) {
+	var entries []state.Serial
 	for _, res := range resources {
 		if entry, ok := o.recorder.Entry(res); ok {
 			o.registrations.PendingDelete.Set(entry, true)
+			entries = append(entries, entry)
 		}
+	}
+	return func() { o.isOver(entries...) }
+}
+
+func (o *objects) isOver(entries ...state.Serial) {
+	for _, entry := range entries {
+		o.registrations.PendingDelete.Remove(entry)
+		o.registrations.SharedObject.Remove(entry)
 	}
 }
 
@@ -316,8 +326,7 @@ func (o *objects) isDeletedWithAnother(res *state.Resource) bool {
 func (o *objects) noLongerDeleted(resources ...*state.Resource) {
 	for _, res := range resources {
 		if entry, ok := o.recorder.Entry(res); ok {
-			o.registrations.PendingDelete.Remove(entry)
-			o.registrations.SharedObject.Remove(entry)
+			o.isOver(entry)
 		}
 	}
 }

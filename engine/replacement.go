@@ -90,9 +90,9 @@ func (g *generator) deleteEarly(ctx context.Context, root *state.Resource) ([]*s
 	for _, res := range going {
 		g.registrations.DeletedEarly.Set(res.URN, done)
 	}
-	g.noteDeletion(with...)
+	over := g.noteDeletion(with...) // also of entries that wait for their replacements by then
 	finished := func() {
-		g.noLongerDeleted(with...)
+		over()
 		close(done)
 	}
 	c, takes := g.takeAlong(all.Among(with), with, true)

@@ -378,3 +378,32 @@ func TestObjectThatTheRunHasChangedIsNotRead(t *testing.T) {
 	require.Contains(t, s.Steps(), "update g")
 	require.Empty(t, maps.Collect(s.Snapshot().Operations()))
 }
+
+// A resource whose deletion ahead of a replacement was of no object is not being deleted once it reads that object.
+func TestObjectThatIsReadAfterItsDeletionAhead(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewFiles())
+	program := func(mode string, read bool) enginetest.Program {
+		return func(p *enginetest.Run) error {
+			root, err := p.Custom(enginetest.Declared, "root", enginetest.Props("path", "r", "mode", mode))
+			if err != nil {
+				return err
+			}
+			if read {
+				_, err := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{ID: "x", Type: enginetest.Declared, Name: "user"})
+				return err
+			}
+			_, err = p.Custom(enginetest.Declared, "user", enginetest.Props("path", "x", "mode", "rw"), func(o *abi.ResourceOptions) { o.ReplaceWith = []urn.URN{root.URN} })
+			if err != nil {
+				return err
+			}
+			_, err = p.Custom(enginetest.Declared, "z", enginetest.Props("path", "x", "mode", "rw"))
+			return err
+		}
+	}
+	s.Up(program("rw", false))
+	s.Cloud.Calls()
+	s.Up(program("ro", true))
+	require.Contains(t, s.Steps(), "delete-replaced user")
+	require.Contains(t, s.Steps(), "delete z")
+	require.NotContains(t, s.Cloud.Calls(), "delete x")
+}
