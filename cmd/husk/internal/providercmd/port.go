@@ -41,7 +41,7 @@ func (a commands) providerPort() *cobra.Command {
 	flags.StringVar(&o.Main, "main", "", "directory of the main package in the module (default: the only one that serves a provider)")
 	flags.StringVar(&o.Name, "name", "", "name of the package (default: the module's, without terraform-provider-)")
 	flags.StringVar(&o.Version, "version", "", "version of the package (default: the module's)")
-	flags.StringVar(&o.Mapping, "map", "", "other names of types and properties, as YAML or a bridge-metadata.json")
+	flags.StringVar(&o.Mapping, "map", "", "YAML file with other names of types and properties, or a bridge-metadata.json")
 	flags.StringSliceVar(&o.Only, "only", nil, "port only these `TYPES` of resources and data sources, by Terraform's names, such as google_storage_*")
 	flags.StringArrayVar(&o.Shims, "shim", nil, "directory with shims for modules that do not build; can be repeated")
 	flags.StringVar(&o.SDK, "sdk", "", "checkout of Husk with the adapters (default: the one of this husk)")
