@@ -111,11 +111,11 @@ var whole = map[string]string{
 	"cmd/husk/internal/cli/whole.go buildWhole":               "husk's own source",
 	"cmd/husk/internal/deploycmd/watch.go watchStranger":      "husk",
 	"cmd/husk/internal/newcmd/new.go fetch":                   "fetches husk's source",
-	"cmd/husk/internal/providercmd/gensdk.go generateSDK":     "husk's generator",
 	"cmd/husk/internal/remotecmd/start_other.go start":        "husk-server",
 	"cmd/husk/internal/stackcmd/stateeditor.go runEditor":     "the editor of the user",
 	"internal/backend/keyservice/keyservice.go run":           "the operator's program, which has a key",
 	"internal/base/processgroup/processgroup_windows.go Kill": "taskkill",
+	"internal/port/mapping/generate/main.go git":              "reads repositories that a maintainer has named",
 	"internal/worker/process.go husk":                         "the process of a run: environment.go decides",
 }
 
