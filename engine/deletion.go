@@ -315,7 +315,7 @@ func (o *objects) isPendingDelete(res *state.Resource) bool {
 	return ok && o.registrations.PendingDelete.Get(entry) || res.PendingReplacement
 }
 
-// isDeletedWithAnother reports whether the object of a recorded resource is deleted as that of another one.
+// isDeletedWithAnother reports whether another resource of the same object deletes it.
 func (o *objects) isDeletedWithAnother(res *state.Resource) bool {
 	entry, ok := o.recorder.Entry(res)
 	return ok && o.registrations.SharedObject.Get(entry)

@@ -150,7 +150,7 @@ func TestWrongInput(t *testing.T) {
 	require.ErrorContains(t, run(nil, "", "", nil), "usage:")
 }
 
-// A schema is what a module says of itself: none of its texts becomes code of an SDK, and those that programs see are as they were.
+// A module writes its own schema, so no text of a schema becomes code of an SDK. Programs see the texts unchanged.
 func TestTextsAreNoCode(t *testing.T) {
 	for _, hostile := range []string{
 		`'+canary()+'`, `"+canary()+"`, `"""+canary()+"""`, "'''+canary()+'''", "`+canary()+`", "${canary()}", "\ncanary()\n", "*/canary();/*", `\"+canary()+\"`, "\u2028canary()",

@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// The generators write most texts of a schema between quotes as they are, and a schema is what a module says of itself: with a quote in
-// a text, it would write code that runs in the user's programs. So the generators get a word in place of such a text, and each word in
-// the files becomes the text again, with escapes that mean the same in strings of Go, Python, TypeScript, JSON, and TOML.
+// The generators write most texts of a schema between quotes without escaping them. A module writes its own schema, so a quote in a text
+// would let it write code that runs in the user's programs. The generators get a word in place of such a text. Each word in the files
+// becomes the text again, with escapes that mean the same in strings of Go, Python, TypeScript, JSON, and TOML.
 
 var (
 	// harmless are texts that end neither a string nor a comment in any of the languages.

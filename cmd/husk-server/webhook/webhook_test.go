@@ -403,7 +403,7 @@ func TestArchivesElsewhere(t *testing.T) {
 	})
 }
 
-// Whatever a run of a stranger prints, the comment about it is one that hosts take.
+// Hosts take the comment about a stranger's run, no matter how long a fence its output needs.
 func TestOutputThatIsAllFence(t *testing.T) {
 	b := open(t, "github", ", forkLabels: {forks: yes}", server.Options{})
 	b.send("pull_request", "one", b.changed("opened", "eve", true, false))

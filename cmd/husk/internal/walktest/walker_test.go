@@ -114,8 +114,8 @@ const longest = 3 * time.Minute
 // lockedBy finds the process whose lock is in the way of a command.
 var lockedBy = regexp.MustCompile(`is locked by another run: process (\d+) `)
 
-// run runs husk, and has it killed as an act says. A command that was killed may have asked a backend for its lock, which gets it
-// after husk cancel found none. Such a lock is cancelled when it shows, and the command that found it runs again.
+// run runs husk, and kills it if the act asks for that. A backend may grant a killed command its lock after husk cancel found none.
+// run cancels such a lock when another command finds it, and runs that command again.
 func (w *walker) run(a act, args ...string) outcome {
 	for {
 		o := w.runOnce(a, args...)

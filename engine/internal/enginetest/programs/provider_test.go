@@ -462,17 +462,22 @@ func TestModulesAreKeptByDigest(t *testing.T) {
 	require.Equal(t, []string{"sha256:two"}, cloud.Loaded())
 }
 
+// madeBySource registers a provider whose region is known once its source, which a key replaces, is made.
+func madeBySource(p *enginetest.Run, key int) (enginetest.Resource, error) {
+	source, err := p.Custom(enginetest.Strict, "source", enginetest.Props("key", key))
+	if err != nil {
+		return enginetest.Resource{}, err
+	}
+	return p.Custom(enginetest.ProviderType, "mine", enginetest.Props("region", source.Out("made")))
+}
+
 // A provider that a setting which is not known yet may replace, and its resources, may be replaced: the preview says
 // so, a plan allows for it, and what is protected is warned of, or refused in a plan.
 func TestProviderThatMayBeReplaced(t *testing.T) {
 	yes := true
 	program := func(key int, protect bool) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			source, err := p.Custom(enginetest.Strict, "source", enginetest.Props("key", key))
-			if err != nil {
-				return err
-			}
-			mine, err := p.Custom(enginetest.ProviderType, "mine", enginetest.Props("region", source.Out("made")))
+			mine, err := madeBySource(p, key)
 			if err != nil {
 				return err
 			}
@@ -528,11 +533,7 @@ func TestProviderThatMayBeReplaced(t *testing.T) {
 func TestPlannedDeletionMayComeEarly(t *testing.T) {
 	program := func(key int, user bool) enginetest.Program {
 		return func(p *enginetest.Run) error {
-			source, err := p.Custom(enginetest.Strict, "source", enginetest.Props("key", key))
-			if err != nil {
-				return err
-			}
-			mine, err := p.Custom(enginetest.ProviderType, "mine", enginetest.Props("region", source.Out("made")))
+			mine, err := madeBySource(p, key)
 			if err != nil {
 				return err
 			}

@@ -318,6 +318,18 @@ func TestObjectThatTheRunHasChangedIsNotRead(t *testing.T) {
 			return errors.Join(errE, errF, errG)
 		}
 	}
+	cutOffAtG := func(s *enginetest.Stack) {
+		s.Up(program("rw", "1", false))
+		s.Cloud.Lost = func(call, _ string) error {
+			if call == "update g" {
+				return abi.NewError(abi.ErrorKindUnavailable, "no answer")
+			}
+			return nil
+		}
+		_, err := s.Try(enginetest.Up, program("rw", "2", false))
+		require.ErrorContains(t, err, "no answer")
+		s.Cloud.Lost = nil
+	}
 	for name, test := range map[string]struct {
 		prepare func(*enginetest.Stack)
 		edit    func(*enginetest.Deployment)
@@ -328,21 +340,10 @@ func TestObjectThatTheRunHasChangedIsNotRead(t *testing.T) {
 			func(d *enginetest.Deployment) {
 				d.RefreshFirst, d.Selection = true, engine.Selection{Excludes: []engine.Pattern{"**::e"}, ExcludeDependents: true}
 			},
-			[]string{"update f", "delete-replaced f", "create-replacement f", "update g"}, // the first one is what the refresh finds
+			[]string{"update f", "delete-replaced f", "create-replacement f", "update g"}, // the refresh finds the first one
 		},
 		"since its update was cut off": {
-			func(s *enginetest.Stack) {
-				s.Up(program("rw", "1", false))
-				s.Cloud.Lost = func(call, _ string) error {
-					if call == "update g" {
-						return abi.NewError(abi.ErrorKindUnavailable, "no answer")
-					}
-					return nil
-				}
-				_, err := s.Try(enginetest.Up, program("rw", "2", false))
-				require.ErrorContains(t, err, "no answer")
-				s.Cloud.Lost = nil
-			},
+			cutOffAtG,
 			nil,
 			[]string{"delete-replaced f", "create-replacement f", "update g"},
 		},
@@ -361,16 +362,7 @@ func TestObjectThatTheRunHasChangedIsNotRead(t *testing.T) {
 
 	// If this run leaves a resource alone with which an earlier run was cut off, the next run reads it.
 	s := enginetest.NewStack(t, enginetest.NewFiles())
-	s.Up(program("rw", "1", false))
-	s.Cloud.Lost = func(call, _ string) error {
-		if call == "update g" {
-			return abi.NewError(abi.ErrorKindUnavailable, "no answer")
-		}
-		return nil
-	}
-	_, err := s.Try(enginetest.Up, program("rw", "2", false))
-	require.ErrorContains(t, err, "no answer")
-	s.Cloud.Lost = nil
+	cutOffAtG(s)
 	s.Up(program("ro", "1", false))
 	require.NotContains(t, s.Steps(), "update g")
 	require.NotEmpty(t, maps.Collect(s.Snapshot().Operations()))
