@@ -149,8 +149,8 @@ func (r *Recorder) NeededBy(leaving ...*state.Resource) (user *state.Resource) {
 	defer r.mu.Unlock()
 	leaving = slices.Clone(leaving)
 	for i, res := range leaving { // as they are recorded by now
-		if serial, ok := r.serials[res]; ok && r.current[serial] != nil {
-			leaving[i] = r.current[serial]
+		if recorded := r.asRecorded(res); recorded != nil {
+			leaving[i] = recorded
 		}
 	}
 	if !r.counted().areNeeded(leaving) {

@@ -103,12 +103,21 @@ func (r *Recorder) drop(res *state.Resource) {
 }
 
 // Entry returns the entry of a recorded resource, which the caller may know as it was before a renaming or before it named other
-// resources. It is what tells whether two resources are one in the state. It returns false for one that is not recorded.
+// resources. Two resources with one entry are one in the state. Entry returns false for a resource that is not recorded.
 func (r *Recorder) Entry(res *state.Resource) (state.Serial, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.serials[res], r.asRecorded(res) != nil
+}
+
+// asRecorded returns the resource that the state has by now for the entry of res, nil if res is not recorded. The caller holds the
+// lock.
+func (r *Recorder) asRecorded(res *state.Resource) *state.Resource {
 	serial, ok := r.serials[res]
-	return serial, ok && r.current[serial] != nil
+	if !ok { // the zero serial is that of an entry
+		return nil
+	}
+	return r.current[serial]
 }
 
 func (r *Recorder) newSerial() state.Serial {

@@ -83,7 +83,7 @@ func (r *Recorder) IsUnsure(u urn.URN) bool {
 	return len(r.unfinished.unsure[u]) > 0
 }
 
-// AnyUnsure reports whether it is so of any resource.
+// AnyUnsure reports whether an earlier run was cut off while it changed any resource.
 func (r *Recorder) AnyUnsure() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,14 +20,14 @@ func (r *Recorder) moves(c Change) (moves []graph.Move) {
 		}
 	}
 	for _, pair := range c.Replaced {
-		add(r.current[r.serials[pair.Old]], r.withNewNames(pair.New))
+		add(r.asRecorded(pair.Old), r.withNewNames(pair.New))
 	}
 	for _, res := range c.Removed {
 		stays := r.byURN[res.URN]
 		if c.Added != nil && c.Added.URN == res.URN {
 			stays = c.Added
 		}
-		add(r.current[r.serials[res]], stays)
+		add(r.asRecorded(res), stays)
 		if res.Custom || stays == nil || !stays.Custom {
 			continue
 		}
