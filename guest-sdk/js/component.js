@@ -62,6 +62,8 @@ const explained = (what, e) => {
     return Object.assign(out, { origin: e?.origin || "guest", cause: e?.kind ? undefined : e });
 };
 
+const tokenOf = type => typeof type === "string" ? type : type?.token;
+
 /** What a component declares its children with, for one call. */
 export class Deployment {
     #running = new Map(); #declared = []; #stop;
@@ -140,7 +142,7 @@ export class Deployment {
         return promise;
     }
     #declare(custom, remote, type, name, inputs = {}, options = {}) {
-        const token = typeof type === "string" ? type : type?.token;
+        const token = tokenOf(type);
         return this.#begin(`${token} ${name}`, true, () => [objectOf(inputs), settled(resourceOptions, options)], (inputs, options) => {
             const [o, parent] = optionsOf(resourceOptions, options, this.parent);
             for (const [what, v] of [["type", token], ["name", name]]) if (typeof v !== "string" || !v) throw new HuskError("invalid-argument", `a resource needs a ${what}, which is a string`);
@@ -152,7 +154,7 @@ export class Deployment {
         });
     }
     #read(type, name, id, inputs = {}, options = {}) {
-        const token = typeof type === "string" ? type : type?.token;
+        const token = tokenOf(type);
         let found = "";
         return this.#begin(`${token} ${name}`, true, () => [objectOf(inputs), settled(resourceOptions, options), given(id)], (properties, options, given) => {
             const [o, parent] = optionsOf(resourceOptions, options, this.parent), known = plain(given);
