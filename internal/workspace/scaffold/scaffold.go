@@ -199,7 +199,8 @@ type Options struct {
 	Name string
 	// Description is that of the project, for a template of Pulumi.
 	Description string
-	Source      Source
+	// Source finds Husk's own code, for a template that requires its SDK or has modules.
+	Source func() (Source, error)
 	// Build returns the module that is built of a directory of Go source.
 	Build func(ctx context.Context, dir string) ([]byte, error)
 	// Fetch returns the directory of the source of a version of Husk.
@@ -274,7 +275,7 @@ func (t Template) files(o Options) (files, error) {
 	if t.Dir != "" {
 		return t.filesOfPulumi(o)
 	}
-	fill := strings.NewReplacer("{{name}}", o.Name, "{{require}}", o.Source.require(), "{{npm}}", o.Source.npm(), "{{pip}}", o.Source.pip(), "{{go}}", goVersion())
+	fill := strings.NewReplacer("{{name}}", o.Name, "{{go}}", goVersion())
 	var out files
 	root := path.Join("templates", t.Name)
 	if t.Language != "" {
@@ -285,7 +286,11 @@ func (t Template) files(o Options) (files, error) {
 			return err
 		}
 		text, err := templates.ReadFile(name)
-		out = append(out, file{strings.TrimSuffix(strings.TrimPrefix(name, root+"/"), ending), []byte(fill.Replace(string(text)))})
+		if err != nil {
+			return err
+		}
+		filled, err := o.requireSDK(fill.Replace(string(text)))
+		out = append(out, file{strings.TrimSuffix(strings.TrimPrefix(name, root+"/"), ending), []byte(filled)})
 		return err
 	})
 	if err != nil {
@@ -312,12 +317,30 @@ func (t Template) files(o Options) (files, error) {
 	return out, err
 }
 
+// requireSDK fills in the SDK that a file of a template requires.
+func (o Options) requireSDK(text string) (string, error) {
+	for place, required := range map[string]func(Source) string{"{{require}}": Source.require, "{{npm}}": Source.npm, "{{pip}}": Source.pip} {
+		if !strings.Contains(text, place) {
+			continue
+		}
+		s, err := o.Source()
+		if err != nil {
+			return "", err
+		}
+		text = strings.ReplaceAll(text, place, required(s))
+	}
+	return text, nil
+}
+
 // module builds a provider of Husk's own.
 func (t Template) module(ctx context.Context, source string, o Options) ([]byte, error) {
-	dir := o.Source.Dir
+	s, err := o.Source()
+	if err != nil {
+		return nil, err
+	}
+	dir := s.Dir
 	if dir == "" {
-		var err error
-		if dir, err = o.Fetch(ctx, o.Source.Version); err != nil {
+		if dir, err = o.Fetch(ctx, s.Version); err != nil {
 			return nil, fmt.Errorf("fetching the source of the provider %s: %w\nname a checkout of Husk with --sdk", path.Base(source), err)
 		}
 	}

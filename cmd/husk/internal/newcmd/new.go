@@ -159,16 +159,10 @@ func (a commands) write(ctx context.Context, t scaffold.Template, dir string, o 
 			return cli.Usagef("the name of the directory %s is not a valid name of a project: give one with --name", dir)
 		}
 	}
-	var source scaffold.Source
-	if t.Dir == "" {
-		var err error
-		if source, err = scaffold.FindSource(o.sdk); err != nil {
-			return err
-		}
-	}
 	return a.WithPlugins(ctx, nil, func(p *plugins.Plugins) error {
 		files, err := scaffold.Create(ctx, t, dir, scaffold.Options{
-			Name: o.name, Description: o.description, Source: source, Fetch: fetch,
+			Name: o.name, Description: o.description, Fetch: fetch,
+			Source: func() (scaffold.Source, error) { return scaffold.FindSource(o.sdk) },
 			Build: func(ctx context.Context, dir string) ([]byte, error) {
 				built, err := p.Build(ctx, dir)
 				if err != nil {

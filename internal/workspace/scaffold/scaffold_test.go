@@ -1,0 +1,29 @@
+package scaffold_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/husk-dev/husk/internal/workspace/scaffold"
+)
+
+// Only a template that requires Husk's own code needs its source: the others begin with any husk.
+func TestTemplatesWithoutTheSourceOfHusk(t *testing.T) {
+	none := errors.New("no checkout")
+	for _, template := range scaffold.All() {
+		asked := false
+		files, err := scaffold.Create(t.Context(), template, t.TempDir(), scaffold.Options{
+			Name: "shop", Source: func() (scaffold.Source, error) { asked = true; return scaffold.Source{}, none },
+		})
+		switch {
+		case template.Name == "empty", template.Language == "c", template.Language == "rust":
+			require.NoError(t, err, template.Title)
+			require.False(t, asked, template.Title)
+			require.NotEmpty(t, files, template.Title)
+		default:
+			require.ErrorIs(t, err, none, template.Title)
+		}
+	}
+}
