@@ -129,7 +129,7 @@ func (a commands) writePorted(p ported, pkg *schema.Package, took time.Duration)
 	}
 	var tokens []string
 	for _, r := range pkg.Resources {
-		tokens = append(tokens, r.Token)
+		tokens = append(tokens, schema.ShortToken(r.Token))
 	}
 	slices.Sort(tokens)
 	shown := strings.Join(tokens[:min(shownTokens, len(tokens))], ", ")
@@ -154,5 +154,6 @@ func (a commands) writePorted(p ported, pkg *schema.Package, took time.Duration)
 	}
 	rows.Add("contents", contents)
 	rows.Add("in a project", fmt.Sprintf("{name: %s, path: %s}, under plugins.providers", p.Name, filepath.ToSlash(p.Path)))
+	rows.Add("properties", "husk provider show "+p.Path+" TYPE")
 	return a.Table(rows)
 }
