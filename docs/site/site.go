@@ -32,7 +32,7 @@ type group struct {
 
 // groups have all documents. The first page is the site's first.
 var groups = []group{
-	{"Start", []string{"README.md", "docs/install.md", "docs/tutorial.md", "docs/tutorial-provider.md", "docs/tutorial-provider-c.md", "docs/tutorial-provider-typescript.md", "docs/tutorial-provider-python.md", "docs/tutorial-provider-rust.md", "docs/concepts.md", "docs/comparison.md", "docs/migration.md", "docs/pulumi-cli.md"}},
+	{"Start", []string{"README.md", "docs/install.md", "docs/tutorial.md", "docs/tutorial-terraform.md", "docs/tutorial-provider.md", "docs/tutorial-provider-c.md", "docs/tutorial-provider-typescript.md", "docs/tutorial-provider-python.md", "docs/tutorial-provider-rust.md", "docs/concepts.md", "docs/comparison.md", "docs/migration.md", "docs/pulumi-cli.md"}},
 	{"Use", []string{"docs/using.md", "docs/programs.md", "docs/programs-wasm.md", "docs/pulumi.md", "docs/pulumi-yaml.md", "docs/pulumi-dynamic.md", "docs/project.md", "docs/commands.md", "docs/grants.md", "docs/secrets.md", "docs/policy.md", "docs/registry.md", "docs/editors.md", "docs/console.md", "docs/traces.md", "docs/troubleshooting.md"}},
 	{"Author", []string{"docs/testing-providers.md", "docs/publishing.md", "docs/contract.md", "docs/porting.md"}},
 	{"Operate", []string{"docs/state.md", "docs/runners.md", "docs/operations.md", "docs/webhooks.md", "docs/scale.md", "docs/ci.md", "docs/security.md", "docs/performance.md"}},

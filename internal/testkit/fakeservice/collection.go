@@ -44,14 +44,6 @@ var (
 		path: "/api/v3/repos/acme/{repository}/labels", key: "name", header: "Authorization", prefix: "Bearer ",
 		notFound: object{"message": "Not Found"}, fixed: map[string]any{"/api/v3/orgs/acme": object{"id": 1, "login": "acme"}},
 	}
-	gitea = api{
-		path: "/api/v1/orgs", key: "username", list: "/api/v1/admin/orgs", header: "Authorization", prefix: "token ",
-		notFound: object{"message": "GetOrgByName"},
-		fixed: map[string]any{
-			"/api/v1/version": object{"version": "1.25.0"}, "/api/v1/user": object{"id": 1, "login": "root"},
-			"/api/v1/orgs/{name}/repos": []any{},
-		},
-	}
 	digitalocean = api{
 		path: "/v2/account/keys", key: "id", wrapper: "ssh_key", header: "Authorization", prefix: "Bearer ",
 		added: object{"fingerprint": "3b:16:bf:e4:8b:00:8b:b8:59:8c:a9:d3:f0:19:45:fa"}, notFound: object{"id": "not_found"},
@@ -82,9 +74,14 @@ type store struct {
 }
 
 func (a api) serve() http.Handler {
-	s := &store{api: a, byPath: map[string]object{}}
 	mux := http.NewServeMux()
-	create := http.MethodPost
+	(&store{api: a, byPath: map[string]object{}}).handle(mux)
+	return withToken(a.header, a.prefix, object{"message": "unauthorized"}, mux)
+}
+
+// handle registers what the service answers.
+func (s *store) handle(mux *http.ServeMux) {
+	a, create := s.api, http.MethodPost
 	if a.puts {
 		create = http.MethodPut
 	}
@@ -99,7 +96,13 @@ func (a api) serve() http.Handler {
 	for path, answer := range a.fixed {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, answer) })
 	}
-	return withToken(a.header, a.prefix, object{"message": "unauthorized"}, mux)
+}
+
+// has reports whether there is an object of a path.
+func (s *store) has(path string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byPath[path] != nil
 }
 
 // pagerduty returns a service with objects of two kinds.

@@ -17,7 +17,7 @@ const (
 // Services are the services by name.
 var Services = map[string]func() http.Handler{
 	"objects": Objects, "broker": Broker, "powerdns": PowerDNS, "consul": Consul,
-	"hcloud": hcloud.serve, "github": github.serve, "gitea": gitea.serve, "nomad": nomad.serve,
+	"hcloud": hcloud.serve, "github": github.serve, "gitea": serveGitea, "nomad": nomad.serve,
 	"digitalocean": digitalocean.serve, "keycloak": keycloak.serve, "pagerduty": pagerduty,
 }
 

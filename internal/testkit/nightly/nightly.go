@@ -74,6 +74,7 @@ var Checks = []Check{
 	{"script/portedrestapi", "fetches and compiles a provider", "`ported.txtar`"},
 	{"script/portedrabbitmq", "fetches and compiles a provider", "`ported.txtar`"},
 	{"script/portedexoscale", "fetches and compiles a provider", "`ported.txtar`"},
+	{"cmd/husk/internal/documenttest:TestFirstResourceWithATerraformProvider", "fetches and compiles three providers", "`TestDocuments` reads the project files; `TestFirstHourOfAnOperator` types the same commands with other providers"},
 }
 
 // Enabled reports whether all that waits shall run.

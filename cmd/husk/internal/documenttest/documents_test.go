@@ -166,6 +166,11 @@ import (
 	"docs/tutorial.md": {
 		run("."), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"), run("shop"),
 	},
+	"docs/tutorial-terraform.md": {
+		whole("queue"), leave("a published provider and a service, which TestFirstResourceWithATerraformProvider has"), leave("the same test"),
+		leave("the same test"), leave("the same test"), leave("the same test"), leave("the same test"), leave("the same test"), leave("the same test"),
+		whole("dns"), whole("code"),
+	},
 	"docs/tutorial-provider-typescript.md": {
 		leave("packages of npm and an engine, which TestTutorial of examples/contacts/typescript/test has"), leave("the same test"), leave("the same test"),
 		leave("the same test"), leave("the same test"), leave("the same test"), leave("the same test"),
@@ -274,6 +279,14 @@ func load() action {
 	return func(t *testing.T, r *reader, block string) {
 		write("excerpt/Husk.yaml", project)(t, r, block)
 		r.sh(t, "excerpt", "husk config")
+	}
+}
+
+// whole has husk read a project file.
+func whole(dir string) action {
+	return func(t *testing.T, r *reader, block string) {
+		write(dir+"/Husk.yaml", "")(t, r, block)
+		r.sh(t, dir, "husk config")
 	}
 }
 
