@@ -53,8 +53,13 @@ func CheckArguments(cmd *cobra.Command) {
 }
 
 // Given calls do with each flag that was given, once for each value of one that can be repeated.
-func Given(cmd *cobra.Command, do func(flag, value string)) {
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
+func Given(cmd *cobra.Command, do func(flag, value string)) { cmd.Flags().Visit(eachValue(do)) }
+
+// Values is [Given] with the defaults of all other flags.
+func Values(cmd *cobra.Command, do func(flag, value string)) { cmd.Flags().VisitAll(eachValue(do)) }
+
+func eachValue(do func(flag, value string)) func(*pflag.Flag) {
+	return func(flag *pflag.Flag) {
 		values := []string{flag.Value.String()}
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			values = list.GetSlice()
@@ -62,7 +67,7 @@ func Given(cmd *cobra.Command, do func(flag, value string)) {
 		for _, value := range values {
 			do(flag.Name, value)
 		}
-	})
+	}
 }
 
 type usageError struct{ err error }

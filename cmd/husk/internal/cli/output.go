@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/husk-dev/husk/internal/base/atomicfile"
 	"github.com/husk-dev/husk/internal/display"
 )
 
@@ -139,4 +141,19 @@ func Plural(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// WriteModule writes a module to the file that the user named, or to one with the provider's name. A link there, which may be
+// somebody else's, is replaced and not followed.
+func WriteModule(file, provider string, wasm []byte) (written string, err error) {
+	if file != "" {
+		err = os.WriteFile(file, wasm, 0o644)
+	} else {
+		file = provider + ".wasm"
+		err = atomicfile.Write(file, wasm, 0o644)
+	}
+	if err != nil {
+		return "", fmt.Errorf("writing the module: %w", err)
+	}
+	return file, nil
 }

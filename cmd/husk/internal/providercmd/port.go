@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -82,9 +81,6 @@ func (a commands) port(ctx context.Context, source, out string, o cli.PortOption
 		return err
 	}
 	name := is.Name
-	if out == "" {
-		out = name + ".wasm"
-	}
 	return cli.WithPluginsBy(ctx, nil, options, func(p *plugins.Plugins) error {
 		begin("checking " + name + ", " + display.Megabytes(len(wasm)))
 		m, text, err := p.Check(ctx, name, wasm)
@@ -99,8 +95,8 @@ func (a commands) port(ctx context.Context, source, out string, o cli.PortOption
 		if err != nil {
 			return fmt.Errorf("reading the schema of the ported provider: %w", err)
 		}
-		if err := os.WriteFile(out, wasm, 0o644); err != nil {
-			return fmt.Errorf("writing the module: %w", err)
+		if out, err = cli.WriteModule(out, name, wasm); err != nil {
+			return err
 		}
 		return a.writePorted(ported{
 			Name: name, Version: m.Version, Path: out, Size: len(wasm), Digest: m.Info().Digest, Origin: is.Origin,

@@ -52,11 +52,8 @@ func (a commands) providerBuild() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if out == "" {
-					out = built.Manifest.Name + ".wasm"
-				}
-				if err := os.WriteFile(out, built.Bytes, 0o644); err != nil {
-					return fmt.Errorf("writing the module: %w", err)
+				if out, err = cli.WriteModule(out, built.Manifest.Name, built.Bytes); err != nil {
+					return err
 				}
 				if a.JSON {
 					return a.WriteJSON(map[string]any{

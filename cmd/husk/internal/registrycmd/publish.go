@@ -16,7 +16,6 @@ import (
 	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/abi/schema/schemajson"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
-	"github.com/husk-dev/husk/internal/base/atomicfile"
 	"github.com/husk-dev/husk/internal/base/versionrange"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/plugins"
@@ -188,13 +187,13 @@ func (a commands) pull() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				file := cmp.Or(out, path.Base(from.Repository)+".wasm")
 				signatures, err := client.Signatures(cmd.Context(), from.Source, release)
 				if err != nil {
 					return err
 				}
-				if err := atomicfile.Write(file, wasm, 0o644); err != nil {
-					return fmt.Errorf("writing the module: %w", err)
+				file, err := cli.WriteModule(out, path.Base(from.Repository), wasm)
+				if err != nil {
+					return err
 				}
 				if len(signatures) > 0 { // trust policies look for them there
 					if err := writeSignatures(file+plugins.SignatureSuffix, signatures); err != nil {

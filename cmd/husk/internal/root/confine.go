@@ -54,10 +54,10 @@ var unconfined = []struct {
 // wholeCommands are confined commands that only the whole program has, with the parts that they need.
 var wholeCommands = map[string]string{"lsp": "the language server", "provider docs": "a page of HTML"}
 
-// The flags of confined commands that name files, by the use of these. TestFlagsOfConfinedCommands looks for others.
+// The flags that name files, by the use of these. TestFlagsOfCommands looks for others.
 var (
-	readFlags    = []string{"plan", "policy-pack", "policy-pack-config", "file", "properties", "learned", "key", "root"}
-	writtenFlags = []string{"log-file", "audit-log", "learn-grants", "save-plan", "import-file", "timeline", "trace", "output", "out", "generate-code", "event-log"}
+	readFlags    = []string{"plan", "policy-pack", "policy-pack-config", "file", "properties", "learned", "key", "root", "map", "shim", "sdk", "case", "cases", "bundle", "path", "token-file"}
+	writtenFlags = []string{"log-file", "audit-log", "learn-grants", "save-plan", "import-file", "timeline", "trace", "output", "out", "generate-code", "event-log", "failures"}
 )
 
 // enter begins the command anew in a process that is confined, unless it is already, or nothing is to be.
@@ -208,11 +208,11 @@ func (c *confinement) dir() string {
 	return dir
 }
 
-// eachNamed calls do with each file that flags and arguments of a command name, and whether it is written.
+// eachNamed calls do with each file that flags, by default or not, and arguments of a command name, and whether it is written.
 func eachNamed(cmd *cobra.Command, args []string, do func(what, file string, writes bool)) {
-	cli.Given(cmd, func(flag, value string) {
+	cli.Values(cmd, func(flag, value string) {
 		reads, writes := slices.Contains(readFlags, flag), slices.Contains(writtenFlags, flag) || flag == "file" && cmd.Name() == "export"
-		if (reads || writes) && value != "" && value != "-" && (flag != "trace" || value != trace.OTLP) {
+		if (reads || writes) && cmd.Flag(flag).Value.Type() != "bool" && value != "" && value != "-" && (flag != "trace" || value != trace.OTLP) {
 			do("--"+flag, value, writes)
 		}
 	})
