@@ -5,6 +5,7 @@ package terraform
 //
 //	prefix: aws_                  # what resources and data sources lose of their names
 //	modules: {aws_s3_: s3}        # modules of tokens by prefixes of names; others are in index
+//	autoname: {maxLength: 24}     # how the attribute name of a resource is made up
 //	config:
 //	  access_key: {name: key}
 //	resources:
@@ -34,6 +35,8 @@ type Mapping struct {
 	Prefix *string `json:"prefix,omitempty"`
 	// Modules are the modules of tokens by prefixes of names. The longest prefix counts.
 	Modules map[string]string `json:"modules,omitempty"`
+	// Autoname says how the attribute name is made up where a resource says nothing else.
+	Autoname *Autoname `json:"autoname,omitempty"`
 	// Config are the fields of the provider's configuration.
 	Config      map[string]Field    `json:"config,omitempty"`
 	Resources   map[string]Resource `json:"resources,omitempty"`
@@ -64,7 +67,7 @@ type Resource struct {
 	// same object, such as a file of the same path, which the deletion of the old one would remove.
 	DeleteBeforeReplace *bool `json:"deleteBeforeReplace,omitempty"`
 	// Autoname names the attributes that get a made-up name where the program gives none, and says which. Without an entry
-	// for it, that is so of the attribute name if it is required text.
+	// for it, that is so of the attribute name if it is required text, as the mapping's Autoname says.
 	Autoname map[string]Autoname `json:"autoname,omitempty"`
 }
 
@@ -78,6 +81,8 @@ type Autoname struct {
 	MaxLength int `json:"maxLength,omitempty"`
 	// Separator is a hyphen without it.
 	Separator *string `json:"separator,omitempty"`
+	// Lower makes capital letters small.
+	Lower bool `json:"lower,omitempty"`
 }
 
 // Function changes a data source, a function, an ephemeral resource, or an action.

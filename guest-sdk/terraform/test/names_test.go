@@ -72,21 +72,32 @@ func TestNamesAreMadeUpAsByPulumisBridge(t *testing.T) {
 }
 
 func TestAMappingSaysWhichNamesAreMadeUp(t *testing.T) {
-	mapped := func(t *testing.T, names map[string]terraform.Autoname) *under {
-		p, err := tf5.Provider("closet", "2.0.0", closet.New().GRPCProvider(), terraform.Mapping{Resources: map[string]terraform.Resource{"closet_rack": {Autoname: names}}})
+	with := func(m terraform.Mapping) *under {
+		p, err := tf5.Provider("closet", "2.0.0", closet.New().GRPCProvider(), m)
 		require.NoError(t, err)
 		return &under{Provider: p, t: t, token: rackToken, log: &log{}}
 	}
-	u := mapped(t, map[string]terraform.Autoname{"name": {MaxLength: 10, Separator: new("_")}, "password": {}})
+	mapped := func(names map[string]terraform.Autoname) *under {
+		return with(terraform.Mapping{Resources: map[string]terraform.Resource{"closet_rack": {Autoname: names}}})
+	}
+	u := mapped(map[string]terraform.Autoname{"name": {MaxLength: 10, Separator: new("_")}, "password": {}})
 	made := u.unnamed(object(), nil, nil).Inputs
 	require.True(t, object("name", "lo_7777777", "password", property.Secret(text("logs-7777777"))).Equal(made), "%s", property.Object(made))
 	requireAt(t, text("logs"), u.unnamed(object(), nil, &abi.Autonaming{ProposedName: "logs"}).Inputs, "name")
 	require.Equal(t, []abi.CheckFailure{{Path: "name", Reason: "the name that pulumi:autonaming asks for, development, is longer than 10 characters"}},
 		u.unnamed(object(), nil, &abi.Autonaming{ProposedName: "development", Mode: abi.AutonamingModeEnforce}).Failures)
 
-	u = mapped(t, map[string]terraform.Autoname{"name": {Off: true}})
-	require.True(t, u.pkg().Resource(rackToken).Inputs.Property("name").Required)
-	require.Equal(t, []abi.CheckFailure{{Path: "name", Reason: "required property is missing; expected string"}}, u.unnamed(object(), nil, nil).Failures)
+	for _, u := range []*under{mapped(map[string]terraform.Autoname{"name": {Off: true}}), with(terraform.Mapping{Autoname: &terraform.Autoname{Off: true}})} {
+		require.True(t, u.pkg().Resource(rackToken).Inputs.Property("name").Required)
+		require.Equal(t, []abi.CheckFailure{{Path: "name", Reason: "required property is missing; expected string"}}, u.unnamed(object(), nil, nil).Failures)
+	}
+
+	u = with(terraform.Mapping{Autoname: &terraform.Autoname{MaxLength: 10, Separator: new(""), Lower: true}})
+	requireAt(t, text("log7777777"), u.unnamed(object(), nil, nil).Inputs, "name")
+	requireAt(t, text("devlogs"), u.unnamed(object(), nil, &abi.Autonaming{ProposedName: "DevLogs"}).Inputs, "name")
+	// The mapping is for a version in which it is a text.
+	u = with(terraform.Mapping{Optional: true, Resources: map[string]terraform.Resource{"closet_rack": {Autoname: map[string]terraform.Autoname{"shelf": {}}}}})
+	requireAt(t, text("logs-7777777"), u.unnamed(object(), nil, nil).Inputs, "name")
 }
 
 func TestAWrongMappingOfNamesIsRefused(t *testing.T) {

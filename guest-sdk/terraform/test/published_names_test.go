@@ -1,8 +1,13 @@
 package test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -19,7 +24,8 @@ import (
 	"github.com/husk-dev/husk/internal/port/mapping/facts"
 )
 
-// named is a provider with the types and attributes that the facts of a package name.
+// named is a provider with the types and attributes that the facts of a package name. It requires what the package requires, and what
+// the package makes up names for.
 type named struct {
 	tfprotov6.ProviderServer
 	facts *facts.Package
@@ -29,16 +35,24 @@ func (n named) GetProviderSchema(context.Context, *tfprotov6.GetProviderSchemaRe
 	of := func(types map[string]facts.Type) map[string]*tfprotov6.Schema {
 		all := map[string]*tfprotov6.Schema{}
 		for name, t := range types {
-			block := &tfprotov6.SchemaBlock{}
-			for attribute := range t.Properties {
-				if _, list := t.Lists[attribute]; !list && attribute != "id" {
-					block.Attributes = append(block.Attributes, &tfprotov6.SchemaAttribute{Name: attribute, Type: tftypes.String, Optional: true, Computed: true})
+			attributes := map[string]*tfprotov6.SchemaAttribute{}
+			has := func(name string, of tftypes.Type, required bool) {
+				if attributes[name] == nil {
+					attributes[name] = &tfprotov6.SchemaAttribute{Name: name, Type: of, Required: required, Optional: !required, Computed: !required}
 				}
 			}
+			required := attributesOf(t)
 			for attribute := range t.Lists {
-				block.Attributes = append(block.Attributes, &tfprotov6.SchemaAttribute{Name: attribute, Type: tftypes.List{ElementType: tftypes.String}, Optional: true, Computed: true})
+				has(attribute, tftypes.List{ElementType: tftypes.String}, required[attribute])
 			}
-			all[name] = &tfprotov6.Schema{Block: block}
+			for attribute := range required {
+				has(attribute, tftypes.String, true)
+			}
+			for attribute := range t.Properties {
+				has(attribute, tftypes.String, false)
+			}
+			delete(attributes, "id")
+			all[name] = &tfprotov6.Schema{Block: &tfprotov6.SchemaBlock{Attributes: slices.Collect(maps.Values(attributes))}}
 		}
 		return all
 	}
@@ -46,6 +60,24 @@ func (n named) GetProviderSchema(context.Context, *tfprotov6.GetProviderSchemaRe
 		Provider: &tfprotov6.Schema{Block: &tfprotov6.SchemaBlock{}}, ResourceSchemas: of(n.facts.Resources), DataSourceSchemas: of(n.facts.DataSources),
 	}, nil
 }
+
+// attributesOf returns the attributes of a type that a provider requires at worst.
+func attributesOf(t facts.Type) map[string]bool {
+	all, byProperty := map[string]bool{}, map[string]string{}
+	for attribute, property := range t.Properties {
+		byProperty[property] = attribute
+	}
+	for _, property := range t.Required {
+		snake := strings.ToLower(capital.ReplaceAllString(property, "_$0"))
+		all[cmp.Or(byProperty[property], snake)] = true
+	}
+	for _, attribute := range t.Named {
+		all[attribute] = true
+	}
+	return all
+}
+
+var capital = regexp.MustCompile(`[A-Z]`)
 
 func (n named) GetResourceIdentitySchemas(context.Context, *tfprotov6.GetResourceIdentitySchemasRequest) (*tfprotov6.GetResourceIdentitySchemasResponse, error) {
 	return &tfprotov6.GetResourceIdentitySchemasResponse{}, nil
@@ -63,8 +95,9 @@ func packageOf(t *testing.T, of *facts.Package, m terraform.Mapping) *schema.Pac
 	return pkg
 }
 
-// tally counts types and properties, and how many of them a package names as the published one.
-type tally struct{ types, tokens, properties, equal int }
+// tally counts types and properties, and how many of them a package names as the published one. known are the resources whose required
+// inputs are known, and required those that require the same.
+type tally struct{ types, tokens, properties, equal, known, required int }
 
 func count(of *facts.Package, pkg *schema.Package) (n tally) {
 	one := func(t facts.Type, found bool, properties *schema.Object) {
@@ -87,6 +120,19 @@ func count(of *facts.Package, pkg *schema.Package) (n tally) {
 			continue
 		}
 		one(t, true, &r.Outputs)
+		if t.Required == nil {
+			continue
+		}
+		required := []string{}
+		for _, p := range r.Inputs.Properties {
+			if p.Required {
+				required = append(required, p.Name)
+			}
+		}
+		slices.Sort(required)
+		if n.known++; slices.Equal(required, t.Required) {
+			n.required++
+		}
 	}
 	for _, t := range of.DataSources {
 		f := pkg.Function(t.Token)
@@ -99,8 +145,8 @@ func count(of *facts.Package, pkg *schema.Package) (n tally) {
 	return n
 }
 
-// A port of a provider names its types and properties as the package that Pulumi publishes: the built-in mapping has what does not
-// follow from the rules.
+// A port of a provider names its types and properties as the package that Pulumi publishes, and its resources require the same inputs: the
+// built-in mapping has what does not follow from the rules.
 func TestPortsHaveTheNamesOfPublishedPackages(t *testing.T) {
 	names, err := facts.Names()
 	require.NoError(t, err)
@@ -118,9 +164,11 @@ func TestPortsHaveTheNamesOfPublishedPackages(t *testing.T) {
 				require.NoError(t, json.Unmarshal(data, &m))
 			}
 			n, derived := count(of, packageOf(t, of, m)), count(of, packageOf(t, of, terraform.Mapping{Optional: true}))
-			t.Logf("| %s | %d | %d | %d | %d | %d |", name, n.types, derived.tokens, n.tokens, n.properties, n.equal)
+			t.Logf("| %s | %d | %d | %d | %d | %d | %d | %d |", name, n.types, derived.tokens, n.tokens, n.properties, n.equal, n.known, n.required)
 			require.GreaterOrEqual(t, 100*n.tokens, 99*n.types, "%d of %d tokens", n.tokens, n.types)
 			require.GreaterOrEqual(t, 100*n.equal, 99*n.properties, "%d of %d properties", n.equal, n.properties)
+			require.Positive(t, n.known)
+			require.GreaterOrEqual(t, 100*n.required, 99*n.known, "required inputs of %d of %d resources", n.required, n.known)
 		})
 	}
 }

@@ -20,6 +20,7 @@ type Mapping struct {
 	Optional    bool                `yaml:"optional" json:"optional,omitempty"`
 	Prefix      *string             `yaml:"prefix" json:"prefix,omitempty"`
 	Modules     map[string]string   `yaml:"modules" json:"modules,omitempty"`
+	Autoname    *Autoname           `yaml:"autoname" json:"autoname,omitempty"`
 	Config      map[string]Field    `yaml:"config" json:"config,omitempty"`
 	Resources   map[string]Resource `yaml:"resources" json:"resources,omitempty"`
 	DataSources map[string]Function `yaml:"dataSources" json:"dataSources,omitempty"`
@@ -46,6 +47,7 @@ type Autoname struct {
 	Optional  bool    `yaml:"optional" json:"optional,omitempty"`
 	MaxLength int     `yaml:"maxLength" json:"maxLength,omitempty"`
 	Separator *string `yaml:"separator" json:"separator,omitempty"`
+	Lower     bool    `yaml:"lower" json:"lower,omitempty"`
 }
 
 // Function has the changes of a data source, a function, an ephemeral resource, or an action.

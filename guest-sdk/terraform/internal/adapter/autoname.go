@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -24,6 +25,7 @@ type autonamed struct {
 	*tf.Attribute
 	separator string
 	longest   int
+	lower     bool
 	// always gives each new resource a name. Otherwise a resource only keeps one that it got from Pulumi's package.
 	always bool
 }
@@ -37,20 +39,27 @@ func (b *builder) autonames(r *resource, mapped map[string]terraform.Autoname) (
 		if mapped == nil {
 			mapped = map[string]terraform.Autoname{}
 		}
-		mapped["name"] = terraform.Autoname{Optional: !r.Attributes.Get("name").Required}
+		var m terraform.Autoname
+		if b.mapping.Autoname != nil {
+			m = *b.mapping.Autoname
+		}
+		m.Optional = m.Optional || !r.Attributes.Get("name").Required
+		mapped["name"] = m
 	}
 	var list []autonamed
 	for _, name := range slices.Sorted(maps.Keys(mapped)) {
 		m := mapped[name]
 		switch {
-		case r.Attributes.Get(name) == nil && b.mapping.Optional:
+		case !isNamed(r, name) && b.mapping.Optional:
 			continue
 		case !isNamed(r, name):
 			return nil, fmt.Errorf("the mapping has names made up for %s, which is not a text that programs set", name)
 		case m.Off:
 			continue
 		}
-		a := autonamed{Attribute: r.Attributes.Get(name), separator: defaultSeparator, longest: cmp.Or(m.MaxLength, defaultLength), always: !m.Optional}
+		a := autonamed{
+			Attribute: r.Attributes.Get(name), separator: defaultSeparator, longest: cmp.Or(m.MaxLength, defaultLength), lower: m.Lower, always: !m.Optional,
+		}
 		if m.Separator != nil {
 			a.separator = *m.Separator
 		}
@@ -93,6 +102,9 @@ func (r *resource) autoname(request *abi.CheckRequest, inputs property.Map) (pro
 		if refused != "" {
 			failed = append(failed, abi.CheckFailure{Path: a.Property, Reason: refused})
 			continue
+		}
+		if a.lower {
+			name = strings.ToLower(name)
 		}
 		v := property.String(name)
 		if a.Sensitive {

@@ -27,6 +27,8 @@ type Type struct {
 	Properties map[string]string `json:"properties,omitempty"`
 	// Required are the inputs that programs must give; nil if nobody knows.
 	Required []string `json:"required"`
+	// Named are the attributes for which the package makes up a name where programs give none.
+	Named []string `json:"named,omitempty"`
 }
 
 // Of returns the facts in a file of Pulumi's bridge, for the types that it says all of.

@@ -3,8 +3,8 @@
 //
 //	go run ./internal/port/mapping/generate ../pulumi-vault ../pulumi-keycloak
 //
-// It reads bridge-metadata.json, and schema.json if the repository has it: the first has tokens, names, and shapes, the other
-// what is secret and required.
+// It reads bridge-metadata.json, which has tokens, names, and shapes; the SDK for Node.js, which has what is secret and required; and the Go
+// source of the package, which has the names that it makes up.
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -45,60 +46,44 @@ func main() {
 	}
 }
 
-// schema is what counts of a package's schema.
-type schema struct {
-	Resources map[string]*struct {
-		Properties map[string]struct {
-			Secret bool `json:"secret"`
-		} `json:"properties"`
-		Inputs   map[string]json.RawMessage `json:"inputProperties"`
-		Required []string                   `json:"requiredInputs"`
-	} `json:"resources"`
-}
-
 func generate(dir string) error {
-	at, err := git(dir, "log", "-1", "--format=%h of %cs")
+	at, err := git(dir, nil, "log", "-1", "--format=%h of %cs")
 	if err != nil {
 		return err
 	}
-	listed, err := git(dir, "ls-tree", "-r", "--name-only", "HEAD", "provider/cmd/")
+	classes, err := classesOf(dir)
 	if err != nil {
 		return err
 	}
-	var metadata, described []byte
-	for _, file := range strings.Fields(string(listed)) {
-		switch path.Base(file) {
-		case "bridge-metadata.json":
-			if metadata, err = git(dir, "show", "HEAD:"+file); err != nil {
-				return err
-			}
-		case "schema.json":
-			if described, err = git(dir, "show", "HEAD:"+file); err != nil {
-				fmt.Fprintf(os.Stderr, "%s: without the schema: %v\n", dir, err)
-			}
+	source, err := bridgeOf(dir)
+	if err != nil {
+		return err
+	}
+	b, err := bridged(dir)
+	if err != nil {
+		return err
+	}
+	m, of := &mapping.Mapping{Resources: map[string]mapping.Resource{}}, &facts.Package{}
+	if b == nil { // the facts have the tokens, and a mapping is written by hand
+		for token := range classes {
+			of.Name, _, _ = strings.Cut(token, ":")
 		}
+		if of, err = facts.Read(of.Name); err != nil {
+			return fmt.Errorf("the repository has no bridge-metadata.json: %w", err)
+		}
+	} else {
+		m, of = b.Mapping(false), facts.Of(b)
 	}
-	if metadata == nil {
-		return errors.New("the repository has no bridge-metadata.json")
-	}
-	b, err := mapping.ReadBridged("bridge-metadata.json", metadata)
-	if err != nil {
-		return err
-	}
-	module := known.Module(b.Package)
+	module := known.Module(of.Name)
 	if module == "" {
-		return fmt.Errorf("known.txt does not have the package %s", b.Package)
+		return fmt.Errorf("known.txt does not have the package %s", of.Name)
 	}
-	m := b.Mapping(false)
-	of := facts.Of(b)
-	if described != nil {
-		var s schema
-		if err := json.Unmarshal(described, &s); err != nil {
-			return err
-		}
-		complete(m, of, b, &s)
+	made := source.naming(of.Resources)
+	if made.lost > 0 {
+		fmt.Fprintf(os.Stderr, "%s: %d names are of no resource that the source names\n", dir, made.lost)
 	}
-	head := fmt.Sprintf("# Generated from the package %s of Pulumi, %s.\n", b.Package, strings.TrimSpace(string(at)))
+	complete(m, of, classes, made)
+	head := fmt.Sprintf("# Generated from the package %s of Pulumi, %s.\n", of.Name, strings.TrimSpace(string(at)))
 	file := filepath.Join("internal", "port", "mapping", "published", filepath.FromSlash(mapping.File(module)))
 	if old, err := os.ReadFile(file); err == nil && !strings.HasPrefix(string(old), "# Generated ") {
 		fmt.Fprintf(os.Stderr, "%s is written by hand, and stays\n", file)
@@ -108,10 +93,30 @@ func generate(dir string) error {
 	return writeFacts(of, false)
 }
 
-func git(dir string, args ...string) ([]byte, error) {
+// bridged returns the file of Pulumi's bridge in a repository, nil if there is none.
+func bridged(dir string) (*mapping.Bridged, error) {
+	const name = "bridge-metadata.json"
+	listed, err := git(dir, nil, "ls-tree", "-r", "--name-only", "HEAD", "provider/cmd/")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range strings.Fields(string(listed)) {
+		if path.Base(file) != name {
+			continue
+		}
+		metadata, err := git(dir, nil, "show", "HEAD:"+file)
+		if err != nil { // the clone does not have large files
+			return nil, nil
+		}
+		return mapping.ReadBridged(name, metadata)
+	}
+	return nil, nil
+}
+
+func git(dir string, in io.Reader, args ...string) ([]byte, error) {
 	var told bytes.Buffer
 	c := exec.Command("git", append([]string{"-C", dir}, args...)...)
-	c.Stderr = &told
+	c.Stdin, c.Stderr = in, &told
 	out, err := c.Output()
 	if err != nil {
 		return nil, fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(told.String()))
@@ -119,22 +124,22 @@ func git(dir string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// complete adds what the schema has: secrets, names that programs must give, and required inputs.
-func complete(m *mapping.Mapping, of *facts.Package, b *mapping.Bridged, s *schema) {
-	tokens := b.Tokens(false)
-	for name, token := range tokens {
-		r := s.Resources[token]
-		if r == nil {
+// complete adds secrets, names that are made up and that programs must give, and required inputs.
+func complete(m *mapping.Mapping, of *facts.Package, classes map[string]class, made naming) {
+	m.Autoname = made.general
+	for name, fact := range of.Resources {
+		c, ok := classes[fact.Token]
+		if !ok {
 			continue
 		}
+		attributes := map[string]string{}
+		for attribute, property := range fact.Properties {
+			attributes[property] = attribute
+		}
 		mapped := m.Resources[name]
-		properties := b.Renames.Properties[token]
-		for _, property := range slices.Sorted(maps.Keys(r.Properties)) {
-			attribute, renamed := properties[property]
-			if !renamed {
-				attribute = property
-			}
-			if strings.ToLower(attribute) != attribute || !r.Properties[property].Secret { // nothing says what a name is that the bridge does not list
+		for _, property := range c.secrets {
+			attribute := cmp.Or(attributes[property], property)
+			if strings.ToLower(attribute) != attribute { // nothing says what a name is that the bridge does not list
 				continue
 			}
 			if mapped.Fields == nil {
@@ -144,15 +149,24 @@ func complete(m *mapping.Mapping, of *facts.Package, b *mapping.Bridged, s *sche
 			f.Secret = new(true)
 			mapped.Fields[attribute] = f
 		}
-		if slices.Contains(r.Required, "name") {
-			mapped.Autoname = map[string]mapping.Autoname{"name": {Off: true}}
+		fact.Required, fact.Named = slices.Sorted(slices.Values(c.required)), slices.Sorted(maps.Keys(made.resources[name]))
+		mapped.Autoname = maps.Clone(made.resources[name])
+		switch _, named := mapped.Autoname["name"]; {
+		case named || made.general != nil && made.general.Off:
+		case slices.Contains(c.required, "name"):
+			if mapped.Autoname == nil {
+				mapped.Autoname = map[string]mapping.Autoname{}
+			}
+			mapped.Autoname["name"] = mapping.Autoname{Off: true}
+		case slices.Contains(c.inputs, "name"):
+			fact.Named = append(fact.Named, "name")
 		}
-		if mapped.Fields != nil || mapped.Autoname != nil {
+		if mapped.Name != "" || mapped.Token != "" || mapped.Aliases != nil || mapped.Fields != nil || mapped.Autoname != nil {
 			m.Resources[name] = mapped
 		}
-		fact := of.Resources[name]
-		fact.Required = append([]string{}, r.Required...)
-		slices.Sort(fact.Required)
+		if fact.Required == nil {
+			fact.Required = []string{}
+		}
 		of.Resources[name] = fact
 	}
 }
