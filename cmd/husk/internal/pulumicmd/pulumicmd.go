@@ -58,6 +58,10 @@ func Answer(app *cli.App, root *cobra.Command) {
 				if err == nil {
 					err = run(cmd, args)
 				}
+				if none := (*program.NoProjectError)(nil); errors.As(err, &none) && isTemporary(none.Dir) {
+					return errors.New("the workspace has no project settings. A RemoteWorkspace has none, since Pulumi's service deploys it: " +
+						"husk up --remote has a worker of a server of Husk deploy")
+				}
 				if words := inWords(err); words != "" {
 					a.Say("error: %s", words)
 				}
@@ -95,12 +99,10 @@ func before(cmd *cobra.Command, do cli.Run) {
 	}
 }
 
-// inWords returns the sentence that Pulumi's SDKs look for in an error, or one that explains it to their users. It is empty for other errors.
+// inWords returns the sentence that Pulumi's SDKs look for in an error. It is empty for other errors.
 func inWords(err error) string {
-	missing, locked, none := (*workspace.NoStackError)(nil), (*state.LockedError)(nil), (*program.NoProjectError)(nil)
+	missing, locked := (*workspace.NoStackError)(nil), (*state.LockedError)(nil)
 	switch {
-	case errors.As(err, &none) && isTemporary(none.Dir):
-		return "the workspace has no project settings. A RemoteWorkspace has none, since Pulumi's service deploys it: husk up --remote has a worker of a server of Husk deploy"
 	case errors.As(err, &missing):
 		return "no stack named '" + missing.Stack + "' found"
 	case errors.Is(err, state.ErrStackExists):
