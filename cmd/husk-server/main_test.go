@@ -65,6 +65,8 @@ type site struct {
 	place []string
 	// serving is the process of the server.
 	serving *exec.Cmd
+	// program is the server's, empty for the one in bin, and clock the variable of [buildShifted] for the next one.
+	program, clock string
 }
 
 func begin(t *testing.T, flags ...string) *site {
@@ -87,6 +89,10 @@ func newSite(t *testing.T) *site {
 // serve starts the server.
 func (s *site) serve(listen string, flags ...string) {
 	s.serving = s.command("", "server", s.place, "--listen", listen, flags)
+	if s.program != "" {
+		s.serving.Path, s.serving.Args = s.program, s.serving.Args[1:]
+		s.serving.Env = append(s.serving.Env, s.clock)
+	}
 	s.url = s.start(s.serving).wait(s.t, regexp.MustCompile(`Serving at (http://\S+),`))[1]
 }
 
@@ -222,13 +228,14 @@ type cloud struct {
 	mu      sync.Mutex
 	made    int
 	objects map[string]string // names by ID
+	begun   map[string]int    // creations that go on, by name
 	sizes   map[string]string
 }
 
 func newCloud(t *testing.T) *cloud {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	c := &cloud{address: listener.Addr().String(), objects: map[string]string{}, sizes: map[string]string{}}
+	c := &cloud{address: listener.Addr().String(), objects: map[string]string{}, begun: map[string]int{}, sizes: map[string]string{}}
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		for {
@@ -261,6 +268,9 @@ func (c *cloud) count() int {
 func (c *cloud) serve(words []string) string {
 	c.mu.Lock()
 	hold := c.hold
+	if words[0] == "create" {
+		c.begun[words[1]]++
+	}
 	c.mu.Unlock()
 	if hold != nil {
 		hold(words[0])
@@ -271,6 +281,7 @@ func (c *cloud) serve(words []string) string {
 	switch words[0] {
 	case "create":
 		c.made++
+		c.begun[words[1]]--
 		id = "object-" + strconv.Itoa(c.made)
 		c.objects[id], c.sizes[id] = words[1], words[2]
 	case "update":
@@ -575,16 +586,16 @@ func TestServerRestarts(t *testing.T) {
 func (s *site) kill(name string) bool {
 	s.t.Helper()
 	killed := false
-	for s.killOnce(name) { // until none is left that could begin another, or write
+	for s.signal(name, syscall.SIGKILL) { // until none is left that could begin another, or write
 		killed = true
 	}
 	return killed
 }
 
-func (s *site) killOnce(name string) bool {
+// signal sends a signal to the processes of the worker with a name, and reports whether there are any.
+func (s *site) signal(name string, signal syscall.Signal) (sent bool) {
 	s.t.Helper()
-	// All processes of the worker have its directory in their arguments or environment.
-	killed := false
+	// All of them have its directory in their arguments or environment.
 	dir := filepath.Join(s.dir, "worker-"+name)
 	entries, err := os.ReadDir("/proc")
 	require.NoError(s.t, err)
@@ -596,10 +607,10 @@ func (s *site) killOnce(name string) bool {
 		args, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))
 		environment, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "environ"))
 		if bytes.Contains(args, []byte(dir+"\x00")) || bytes.Contains(environment, []byte("="+dir+"/")) {
-			killed = syscall.Kill(pid, syscall.SIGKILL) == nil || killed
+			sent = syscall.Kill(pid, signal) == nil || sent
 		}
 	}
-	return killed
+	return sent
 }
 
 // An edge worker has the states of its stacks. Without a connection it repeats what it has, ends what it has begun, and

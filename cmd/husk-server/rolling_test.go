@@ -26,11 +26,27 @@ type balancer struct {
 	servers []*url.URL
 	next    int
 	shown   map[int]int
+	// page is the status of the page with which it answers everything, if not zero.
+	page int
 }
 
 var pages = []int{http.StatusBadGateway, http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests, http.StatusForbidden}
 
+// show has the balancer answer everything with a page of this status, until the status is zero.
+func (b *balancer) show(status int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.page = status
+}
+
 func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b.mu.Lock()
+	page := b.page
+	b.mu.Unlock()
+	if page != 0 {
+		w.WriteHeader(page)
+		return
+	}
 	proxy := &httputil.ReverseProxy{
 		FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {

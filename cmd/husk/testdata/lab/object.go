@@ -51,8 +51,15 @@ func (Object) Update(ctx context.Context, r guest.UpdateRequest[ObjectInputs, Ob
 	return guest.UpdateResponse[ObjectState]{State: ObjectState{r.Inputs}}, err
 }
 
-// Read finds an object.
+// Read finds an object. To import one, its ID is ADDRESS/NAME/ID.
 func (Object) Read(ctx context.Context, r guest.ReadRequest[ObjectInputs, ObjectState]) (guest.ReadResponse[ObjectInputs, ObjectState], error) {
+	if r.State == nil {
+		parts := strings.SplitN(r.ID, "/", 3)
+		if len(parts) < 3 {
+			return guest.ReadResponse[ObjectInputs, ObjectState]{}, errors.New("the ID to import is ADDRESS/NAME/ID")
+		}
+		r.State, r.ID = &ObjectState{ObjectInputs{Address: parts[0], Name: parts[1]}}, parts[2]
+	}
 	answer, err := ask(ctx, r.State.Address, "read", r.ID)
 	if err == nil && answer == "gone" {
 		err = guest.NotFound("there is no such object")
@@ -62,7 +69,7 @@ func (Object) Read(ctx context.Context, r guest.ReadRequest[ObjectInputs, Object
 	}
 	in := r.State.ObjectInputs
 	in.Size, err = strconv.Atoi(answer)
-	return guest.ReadResponse[ObjectInputs, ObjectState]{Inputs: in, State: ObjectState{in}}, err
+	return guest.ReadResponse[ObjectInputs, ObjectState]{ID: r.ID, Inputs: in, State: ObjectState{in}}, err
 }
 
 // Delete deletes an object.
