@@ -238,10 +238,10 @@ func (f flags) rotateKey(ctx context.Context, team []string, out io.Writer) erro
 // token issues a token, and prints its secret.
 func (f flags) token(ctx context.Context, args []string, out io.Writer) error {
 	wanted := runapi.Token{Tenant: args[0], Name: args[1], Role: runapi.Role(args[2]), Projects: f.projects, Person: f.person}
-	if f.expires > 0 {
-		wanted.Expires = time.Now().Add(f.expires).UTC()
-	}
 	return f.with(ctx, func(s *server.Server) error {
+		if f.expires > 0 {
+			wanted.Expires = s.Now().Add(f.expires)
+		}
 		issued, err := s.IssueToken(ctx, wanted)
 		if err == nil {
 			_, err = fmt.Fprintln(out, issued.Secret)

@@ -364,7 +364,7 @@ type Identity struct {
 }
 
 // Verify returns the identity that a token shows, and the rule that gives them a token of the server: of a team, unless there is only one.
-func (c *Config) Verify(ctx context.Context, token, team string) (*Identity, error) {
+func (c *Config) Verify(ctx context.Context, token, team string, now func() time.Time) (*Identity, error) {
 	issuer, err := c.issuerOf(token)
 	if err != nil {
 		return nil, err
@@ -374,7 +374,7 @@ func (c *Config) Verify(ctx context.Context, token, team string) (*Identity, err
 		return nil, err
 	}
 	defer done()
-	verified, err := found.Verifier(&oidc.Config{ClientID: issuer.Audience}).Verify(ctx, token)
+	verified, err := found.Verifier(&oidc.Config{ClientID: issuer.Audience, Now: now}).Verify(ctx, token)
 	var claims map[string]any
 	if err == nil {
 		err = verified.Claims(&claims)

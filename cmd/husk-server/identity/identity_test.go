@@ -130,7 +130,7 @@ func TestRules(t *testing.T) {
 	} {
 		claims := maps.Clone(row.claims)
 		claims["sub"], claims["aud"], claims["preferred_username"] = "subject", "https://husk.example", "ann"
-		who, err := c.Verify(t.Context(), issuer.Token(claims), row.team)
+		who, err := c.Verify(t.Context(), issuer.Token(claims), row.team, time.Now)
 		if err != nil {
 			require.ErrorContains(t, err, row.want, row.what)
 			continue
@@ -154,7 +154,7 @@ func TestTokensThatDoNotCount(t *testing.T) {
 		return all
 	}
 	good := issuer.Token(claims)
-	_, err = c.Verify(t.Context(), good, "")
+	_, err = c.Verify(t.Context(), good, "", time.Now)
 	require.NoError(t, err)
 	parts := strings.Split(good, ".")
 	forged := strings.Split(issuer.Token(with("sub", "eve")), ".")
@@ -178,7 +178,7 @@ func TestTokensThatDoNotCount(t *testing.T) {
 		"no subject":             {issuer.Token(map[string]any{"aud": "husk"}), http.StatusForbidden},
 		"a subject for a screen": {issuer.Token(with("sub", "ann\x1b[2J")), http.StatusForbidden},
 	} {
-		_, err := c.Verify(t.Context(), row.token, "")
+		_, err := c.Verify(t.Context(), row.token, "", time.Now)
 		var refused *identity.RefusedError
 		require.True(t, errors.As(err, &refused), "%s: %v", what, err)
 		require.Equal(t, row.status, refused.Status, "%s: %v", what, err)
@@ -190,7 +190,7 @@ func TestIdentityTokensStayWithinTheirBound(t *testing.T) {
 	issuer := identitytest.Start(t)
 	c, err := load(t, "issuers:\n  - issuer: "+issuer.URL+"\n    audience: husk\n    rules: [{claims: {sub: '*'}, team: acme, role: request}]\n")
 	require.NoError(t, err)
-	_, err = c.Verify(t.Context(), issuer.Token(map[string]any{"sub": "ann", "aud": "husk"}), "") // asks for the keys
+	_, err = c.Verify(t.Context(), issuer.Token(map[string]any{"sub": "ann", "aud": "husk"}), "", time.Now) // asks for the keys
 	require.NoError(t, err)
 	encode := base64.RawURLEncoding.EncodeToString
 	const header, payload = `{"alg":"RS256","kid":"1"`, `{"iss":"`
@@ -205,7 +205,7 @@ func TestIdentityTokensStayWithinTheirBound(t *testing.T) {
 		token := encode([]byte(parts[0])) + "." + encode([]byte(parts[1])) + "." + encode(make([]byte, 256))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := c.Verify(t.Context(), token, "")
+		_, err := c.Verify(t.Context(), token, "", time.Now)
 		runtime.ReadMemStats(&after)
 		require.Error(t, err, what)
 		require.LessOrEqual(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20), what)

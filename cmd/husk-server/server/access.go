@@ -177,7 +177,7 @@ func (t *tx) tokenOf(hash string) (c *caller, used int64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if expires > 0 && time.Now().UnixMilli() > expires {
+	if expires > 0 && millis(t.Now()) > expires {
 		c.expired = &refusal{status: http.StatusUnauthorized, reason: fmt.Sprintf("the token %s of %s has expired", c.name, c.tenant), loginEnded: kind == loginToken}
 	}
 	c.expires = timeOf(expires)
@@ -198,7 +198,7 @@ func (s *Server) runWith(t *tx, hash string) (*caller, *intake.Held, error) {
 
 // noteUse notes that the token of a caller is used, at most once in a minute. A note that is lost does not matter.
 func (s *Server) noteUse(ctx context.Context, c *caller, last int64) {
-	now := time.Now()
+	now := s.db.Now()
 	before := millis(now.Add(-time.Minute))
 	if last > before {
 		return
@@ -289,7 +289,7 @@ const finishTime = 24 * time.Hour
 // stateAccess returns the caller's rights to the states of stacks.
 func (s *Server) stateAccess(r *http.Request) (*remote.Access, error) {
 	c, err := s.bearer(r)
-	if err == nil && c.expired != nil && time.Since(c.expires) > finishTime {
+	if err == nil && c.expired != nil && s.db.Now().Sub(c.expires) > finishTime {
 		err = c.expired
 	}
 	if err == nil && c.role == runapi.Work && c.run == nil {

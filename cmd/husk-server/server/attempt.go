@@ -131,7 +131,7 @@ func (t *tx) logged(r *record) error {
 // say adds a line of the server to a log, which has room for these.
 func (t *tx) say(r *record, format string, args ...any) error {
 	r.lines, r.said = r.lines+1, r.said+1
-	line := runapi.Line{Number: r.lines, Stream: runapi.Server, Time: time.Now(), Text: storable(fmt.Sprintf(format, args...), maxLine)}
+	line := runapi.Line{Number: r.lines, Stream: runapi.Server, Time: t.Now(), Text: storable(fmt.Sprintf(format, args...), maxLine)}
 	if err := t.addLine(r, line); err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func (t *tx) again(r *record, reason string, lease time.Duration) (next runapi.S
 	const fraction = 6
 	wait := min(lease/fraction<<(r.tries-1), lease)
 	r.lines++
-	if err := t.addLine(r, runapi.Line{Number: r.lines, Stream: runapi.Worker, Time: time.Now(), Text: reason}); err != nil { // the worker's words
+	if err := t.addLine(r, runapi.Line{Number: r.lines, Stream: runapi.Worker, Time: t.Now(), Text: reason}); err != nil { // the worker's words
 		return "", later, err
 	}
 	return runapi.Queued, wait, t.say(r, "The run is tried again in %v.", wait.Round(time.Second/10))
@@ -306,7 +306,7 @@ func (t *tx) again(r *record, reason string, lease time.Duration) (next runapi.S
 func (t *tx) leave(r *record, reason string, plan []byte, later time.Duration) error {
 	r.Reason, r.Ended = storable(reason, runapi.MaxMessage), time.Time{}
 	if r.State.IsFinal() {
-		r.Ended = time.Now().UTC()
+		r.Ended = t.Now()
 	}
 	state, attention := r.State, 0
 	if state == runapi.Attention {

@@ -18,7 +18,7 @@ func (s *Server) hasBundle(ctx context.Context, c *caller, digest string) error 
 	}
 	return s.db.step(ctx, func(t *tx) error {
 		// One that is used again is not removed before its run is queued.
-		n, err := t.exec("UPDATE husk_bundles SET made = ? WHERE tenant = ? AND digest = ?", time.Now().UnixMilli(), c.tenant, digest)
+		n, err := t.exec("UPDATE husk_bundles SET made = ? WHERE tenant = ? AND digest = ?", millis(t.Now()), c.tenant, digest)
 		if err == nil && n == 0 {
 			err = refusef(http.StatusNotFound, "the bundle is not here")
 		}
@@ -68,7 +68,7 @@ func (s *Server) putBundle(w http.ResponseWriter, r *http.Request, c *caller) (a
 // addBundle stores a bundle of a team, unless it has that.
 func (t *tx) addBundle(tenant, digest string, content []byte) error {
 	_, err := t.exec("INSERT INTO husk_bundles (tenant, digest, made, size) VALUES (?, ?, ?, ?) ON CONFLICT (tenant, digest) DO UPDATE SET made = excluded.made",
-		tenant, digest, time.Now().UnixMilli(), len(content))
+		tenant, digest, millis(t.Now()), len(content))
 	if err == nil {
 		_, err = t.exec("INSERT INTO husk_contents (tenant, digest, content) VALUES (?, ?, ?) ON CONFLICT (tenant, digest) DO NOTHING", tenant, digest, content)
 	}

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/runapi"
@@ -38,7 +37,7 @@ func (s *Server) seen(ctx context.Context, c *caller, ask runapi.Ask) error {
 			" WHERE EXISTS (SELECT 1 FROM husk_workers WHERE tenant = ? AND name = ?) OR (SELECT count(*) FROM husk_workers WHERE tenant = ?) < ?"+
 			" ON CONFLICT (tenant, name) DO UPDATE SET labels = excluded.labels, projects = excluded.projects, person = excluded.person,"+
 			" slots = excluded.slots, running = excluded.running, seen = excluded.seen",
-			c.tenant, ask.Worker, string(labels), string(projects), c.person, ask.Slots, ask.Running, time.Now().UnixMilli(), c.tenant, ask.Worker, c.tenant, maxWorkers)
+			c.tenant, ask.Worker, string(labels), string(projects), c.person, ask.Slots, ask.Running, millis(t.Now()), c.tenant, ask.Worker, c.tenant, maxWorkers)
 		if err == nil && n == 0 {
 			err = refusef(http.StatusTooManyRequests, "%d workers of %s have asked for runs within a day: give a worker the same --name each time", maxWorkers, c.tenant)
 		}
@@ -335,7 +334,7 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 	var r *record
 	err = s.db.step(ctx, func(t *tx) error {
 		claim = nil
-		now := time.Now()
+		now := t.Now()
 		r, err = s.choose(t, c, selectors)
 		if r == nil || err != nil {
 			return err

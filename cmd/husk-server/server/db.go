@@ -38,6 +38,7 @@ import (
 // db is the server's database: PostgreSQL, or a file of SQLite.
 type db struct {
 	*sql.DB
+	*clock
 	postgres bool
 	river    riverdriver.Driver[*sql.Tx]
 	// probe has the connection by which PostgreSQL is asked whether it is there, whatever the others wait for.
@@ -65,7 +66,7 @@ var errOutdated = &refusal{status: http.StatusServiceUnavailable, after: tryAfte
 
 // openDB opens the database of a URL, which is a file in dir if the URL is empty, and makes or changes its tables.
 func openDB(ctx context.Context, address, dir string) (*db, error) {
-	d := &db{postgres: address != "", version: schemaVersion, postponed: make(chan struct{}, 1)}
+	d := &db{clock: &clock{}, postgres: address != "", version: schemaVersion, postponed: make(chan struct{}, 1)}
 	var err error
 	if d.postgres {
 		if !slices.Contains(postgres.Schemes, backend.Scheme(address)) {
@@ -114,6 +115,9 @@ func openDB(ctx context.Context, address, dir string) (*db, error) {
 		making, cancel := context.WithTimeout(ctx, makeTime)
 		defer cancel()
 		err = d.migrate(making)
+	}
+	if err == nil {
+		err = d.alone(reaching, (*tx).readClock)
 	}
 	if err != nil {
 		_ = d.Close()
@@ -265,6 +269,7 @@ type querier interface {
 type tx struct {
 	ctx context.Context
 	querier
+	*clock
 	// begun is nil if there is no transaction.
 	begun    *sql.Tx
 	postgres bool
@@ -284,7 +289,7 @@ func (d *db) step(ctx context.Context, do func(*tx) error) error {
 		if err != nil {
 			return nil, err
 		}
-		t := &tx{ctx: ctx, querier: begun, begun: begun, postgres: d.postgres}
+		t := &tx{ctx: ctx, querier: begun, clock: d.clock, begun: begun, postgres: d.postgres}
 		if err = do(t); err == nil {
 			err = t.addSizes()
 		}
@@ -299,7 +304,7 @@ func (d *db) step(ctx context.Context, do func(*tx) error) error {
 // transaction asks three times.
 func (d *db) alone(ctx context.Context, do func(*tx) error) error {
 	return d.do(ctx, func(conn *sql.Conn) (*tx, error) {
-		t := &tx{ctx: ctx, querier: conn, postgres: d.postgres}
+		t := &tx{ctx: ctx, querier: conn, clock: d.clock, postgres: d.postgres}
 		if err := do(t); err != nil {
 			return t, err
 		}
@@ -459,6 +464,16 @@ func (t *tx) now() string {
 		return "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
 	}
 	return "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
+}
+
+// readClock reads the time of the database.
+func (t *tx) readClock() error {
+	var now int64
+	err := t.row("SELECT " + t.now()).Scan(&now)
+	if err == nil {
+		t.clock.set(timeOf(now))
+	}
+	return err
 }
 
 // bytewise is the order of texts by their bytes, whatever the language of the database.

@@ -237,7 +237,7 @@ func (s *Server) EndLater(token string) func(context.Context) {
 // Due sets the next time of a schedule to now, and adds its timer.
 func (s *Server) Due(ctx context.Context, tenant, name string) error {
 	return s.due(ctx, tenant, name, func(t *tx, args scheduleArgs, last string) error {
-		return s.plan(ctx, t, args, time.Now(), last, "")
+		return s.plan(ctx, t, args, s.db.Now().Add(-time.Second), last, "")
 	})
 }
 
@@ -246,7 +246,7 @@ func (s *Server) Begin(ctx context.Context, tenant, name string) error {
 	var timer scheduleArgs
 	if err := s.due(ctx, tenant, name, func(t *tx, args scheduleArgs, _ string) error {
 		timer = args
-		_, err := t.exec("UPDATE husk_schedules SET next = ? WHERE tenant = ? AND name = ?", time.Now().UnixMilli(), tenant, name)
+		_, err := t.exec("UPDATE husk_schedules SET next = ? WHERE tenant = ? AND name = ?", millis(s.db.Now().Add(-time.Second)), tenant, name)
 		return err
 	}); err != nil {
 		return err

@@ -152,7 +152,7 @@ func (s *Server) gauges(t *tx, g *gauges) (err error) {
 			return err
 		}
 	}
-	return t.row("SELECT count(*), COALESCE(SUM(slots), 0) FROM husk_workers WHERE seen > ?", millis(time.Now().Add(-present))).Scan(&g.workers, &g.slots)
+	return t.row("SELECT count(*), COALESCE(SUM(slots), 0) FROM husk_workers WHERE seen > ?", millis(t.Now().Add(-present))).Scan(&g.workers, &g.slots)
 }
 
 // queue counts the runs of a tenant that are not final, or of all, and says for how many seconds the oldest queued one has waited.
@@ -172,7 +172,7 @@ func (t *tx) queue(tenant string) (runs map[runapi.State]int, oldest float64, er
 			state = runapi.Attention
 		}
 		if runs[state] += n; state == runapi.Queued {
-			oldest = max(oldest, time.Since(timeOf(first)).Seconds())
+			oldest = max(oldest, t.Now().Sub(timeOf(first)).Seconds())
 		}
 		return err
 	}, "SELECT tenant, state, attention, count(*), min(made) FROM husk_runs WHERE state IN ('queued', 'running', 'waiting')"+of+" GROUP BY tenant, state, attention", args...)
@@ -206,7 +206,7 @@ func (s *Server) readMetrics(ctx context.Context) ([]telemetry.Metric, error) {
 // status returns the state of the server, for a tenant or for all.
 func (s *Server) status(ctx context.Context, tenant string) (*runapi.Status, error) {
 	const lately = time.Hour
-	now := time.Now()
+	now := s.db.Now()
 	out := &runapi.Status{
 		Version: s.options.Version, Database: "sqlite", Last: map[runapi.State]int{}, Workers: []runapi.WorkerStatus{}, Waits: map[string]runapi.Wait{},
 	}

@@ -216,7 +216,7 @@ func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
 	_, err = t.exec("INSERT INTO husk_runs (id, tenant, project, stack, request, bundle, selector, state, previewing, requested_by, requested_person, requested_projects, withheld,"+
 		" approved_by, worker, attempt, token, lease, not_before, cancel, lines, reason, made, began, ended)"+
 		" VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, '', '', 0, '', 0, 0, 0, 0, '', ?, 0, 0)",
-		n.ID, c.tenant, n.Project, n.Stack, string(request), n.Bundle, runapi.Selector(n.Labels), previewing, c.name, c.person, string(projects), withheld, time.Now().UnixMilli())
+		n.ID, c.tenant, n.Project, n.Stack, string(request), n.Bundle, runapi.Selector(n.Labels), previewing, c.name, c.person, string(projects), withheld, millis(t.Now()))
 	if err != nil {
 		return nil, err
 	}

@@ -268,7 +268,7 @@ type workers map[string][]*worker
 // workers returns the connected workers of a tenant, or of all: workers that called lately, and workers with a run, because they
 // may ask for no other meanwhile. With a label it returns the workers that have it.
 func (t *tx) workers(tenant, label string) (workers, error) {
-	condition, args := "(seen > ? OR name IN (SELECT worker FROM husk_runs WHERE state = 'running'))", []any{millis(time.Now().Add(-present))}
+	condition, args := "(seen > ? OR name IN (SELECT worker FROM husk_runs WHERE state = 'running'))", []any{millis(t.Now().Add(-present))}
 	if tenant != everyTenant {
 		condition, args = condition+" AND tenant IN (?, ?)", append(args, tenant, everyTenant)
 	}

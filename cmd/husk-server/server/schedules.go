@@ -31,7 +31,7 @@ const (
 var schedulePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
 // parseCron reads a line of cron, whose times are in UTC.
-func parseCron(line string) (cron.Schedule, error) {
+func parseCron(line string, now time.Time) (cron.Schedule, error) {
 	const example = `such as "0 4 * * *" for each day at 4:00 UTC`
 	if len(line) > maxCron || strings.Contains(line, "=") {
 		return nil, refusef(http.StatusBadRequest, "the schedule %.60q is not one of cron in UTC, %s", line, example)
@@ -43,7 +43,7 @@ func parseCron(line string) (cron.Schedule, error) {
 	if every, ok := at.(cron.ConstantDelaySchedule); ok && every.Delay < leastInterval {
 		return nil, refusef(http.StatusBadRequest, "the schedule %q comes more than once in %v: name a longer time", line, leastInterval)
 	}
-	if at.Next(time.Now().UTC()).IsZero() {
+	if at.Next(now).IsZero() {
 		return nil, refusef(http.StatusBadRequest, "the schedule %q never comes: no date has this day and this month", line)
 	}
 	return at, nil
@@ -61,7 +61,7 @@ func (t *tx) schedulesWhere(do func(*scheduled) error, condition string, args ..
 	if err := t.room("SELECT COALESCE(SUM(octet_length(s.run) + ?), 0) FROM husk_schedules s WHERE "+condition, append([]any{smallRow}, args...)...); err != nil {
 		return err
 	}
-	now := time.Now()
+	now := t.Now()
 	return t.rows(func(scan func(...any) error) error {
 		one := &scheduled{}
 		var run, tenant string
@@ -78,7 +78,7 @@ func (t *tx) schedulesWhere(do func(*scheduled) error, condition string, args ..
 		switch {
 		case !hash.Valid:
 			one.stop("the token %s, which has set it, was revoked: set it again", one.By)
-		case expires.Int64 > 0 && now.UnixMilli() > expires.Int64:
+		case expires.Int64 > 0 && millis(now) > expires.Int64:
 			one.stop("the token %s, which has set it, has expired: set it again", one.By)
 		default:
 			one.by = &caller{tenant: tenant, name: one.By, person: person.String, role: runapi.Role(role.String), hash: hash.String}
@@ -87,7 +87,7 @@ func (t *tx) schedulesWhere(do func(*scheduled) error, condition string, args ..
 			}
 			if err := one.by.require(runapi.Admin, one.Run.Project); err != nil {
 				one.stop("%v", err)
-			} else if _, err := parseCron(one.Cron); err != nil {
+			} else if _, err := parseCron(one.Cron, now); err != nil {
 				one.stop("%v", err)
 			}
 		}
@@ -135,7 +135,7 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 		if err != nil {
 			return err
 		}
-		if open == nil && !one.Next.After(time.Now()) {
+		if open == nil && !one.Next.After(t.Now()) {
 			one.Run.ID, one.Reason = rand.Text(), ""
 			r, err := w.s.scheduled(t, one)
 			var refused *refusal
@@ -150,11 +150,12 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 				begun = r
 			}
 		}
-		at, err := parseCron(one.Cron)
+		now := t.Now()
+		at, err := parseCron(one.Cron, now)
 		if err != nil {
 			return err
 		}
-		return w.s.plan(ctx, t, job.Args, at.Next(time.Now().UTC()), one.Last, one.Reason)
+		return w.s.plan(ctx, t, job.Args, at.Next(now), one.Last, one.Reason)
 	}); err != nil || begun == nil {
 		return err
 	}
@@ -187,7 +188,8 @@ func (s *Server) plan(ctx context.Context, t *tx, args scheduleArgs, next time.T
 
 // setSchedule makes or replaces a schedule.
 func (s *Server) setSchedule(ctx context.Context, c *caller, schedule runapi.Schedule) (*runapi.Schedule, error) {
-	at, err := parseCron(schedule.Cron)
+	now := s.db.Now()
+	at, err := parseCron(schedule.Cron, now)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +208,7 @@ func (s *Server) setSchedule(ctx context.Context, c *caller, schedule runapi.Sch
 		return nil, err
 	}
 	args := scheduleArgs{c.tenant, schedule.Name, rand.Text()}
-	schedule.By, schedule.Next, schedule.Last, schedule.Reason = c.name, at.Next(time.Now().UTC()), "", ""
+	schedule.By, schedule.Next, schedule.Last, schedule.Reason = c.name, at.Next(now), "", ""
 	err = s.db.step(ctx, func(t *tx) error {
 		if err := t.hasBundle(c.tenant, schedule.Run.Bundle); err != nil {
 			return err

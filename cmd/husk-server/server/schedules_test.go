@@ -3,6 +3,7 @@ package server_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
 	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
 
 // nightly is a schedule that looks for drift.
@@ -325,4 +327,49 @@ func TestPassiveServers(t *testing.T) {
 		open(t, o)
 		require.Equal(t, 1, started(), "by the server itself")
 	})
+}
+
+// TestClocksOfServersDoNotMatter has a server whose clock is an hour behind that of its database, and then one whose clock is as far ahead.
+func TestClocksOfServersDoNotMatter(t *testing.T) {
+	p := postgrestest.Start(t)
+	for name, ahead := range map[string]time.Duration{"behind": time.Hour, "ahead": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			p.Execute(t, "postgres", "CREATE DATABASE "+name)
+			p.Execute(t, name, "CREATE SCHEMA clock")
+			for _, function := range []string{"now", "clock_timestamp"} {
+				p.Execute(t, name, fmt.Sprintf("CREATE FUNCTION clock.%s() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.%[1]s() + interval '%d seconds' $$", function, int(ahead.Seconds())))
+			}
+			b := open(t, server.Options{Database: p.URL(name, 0) + "&search_path=" + url.QueryEscape("public,clock,pg_catalog")})
+			isNow := func(at time.Time) {
+				t.Helper()
+				require.WithinDuration(t, time.Now().Add(ahead), at, 10*time.Minute)
+			}
+			ann, worker := b.client("acme", "ann", runapi.Admin), b.client("acme", "w", runapi.Work)
+			for left, refused := range map[time.Duration]int{10 * time.Minute: 0, -10 * time.Minute: http.StatusUnauthorized} {
+				token, err := b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: fmt.Sprint(left), Role: runapi.Read, Expires: time.Now().Add(ahead + left)})
+				require.NoError(t, err)
+				isNow(token.Made)
+				_, err = ann.With(token.Secret).CallFor(t.Context(), 0, http.MethodGet, "/v1/runs", nil, nil)
+				require.Equal(t, refused, status(err))
+			}
+			require.NoError(t, ann.SendBundle(t.Context(), digest("files"), []byte("files")))
+			set, err := b.setSchedule(ann, "hourly", runapi.Schedule{Cron: "0 * * * *", Run: nightly("dev").Run})
+			require.NoError(t, err)
+			require.WithinRange(t, set.Next, time.Now().Add(ahead-time.Second), time.Now().Add(ahead+time.Hour+time.Second))
+			require.NoError(t, b.server.Due(t.Context(), "acme", "hourly"))
+			claim := b.wait(worker)
+			isNow(claim.Made)
+			isNow(claim.Began)
+			require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+			isNow(b.run(ann, claim.ID).Ended)
+			var is runapi.Status
+			_, err = ann.Call(t.Context(), http.MethodGet, "/v1/status", nil, &is)
+			require.NoError(t, err)
+			require.Len(t, is.Workers, 1)
+			isNow(is.Workers[0].Seen)
+			all, err := b.server.Count(t.Context(), "SELECT count(*) FROM husk_lines WHERE time < "+fmt.Sprint(time.Now().Add(ahead-10*time.Minute).UnixMilli())+" OR time > "+fmt.Sprint(time.Now().Add(ahead+10*time.Minute).UnixMilli()))
+			require.NoError(t, err)
+			require.Zero(t, all)
+		})
+	}
 }

@@ -201,6 +201,9 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	return s, nil
 }
 
+// Now returns the time by which tokens end.
+func (s *Server) Now() time.Time { return s.db.Now() }
+
 // Stop ends what waits: workers ask again, and logs are followed again.
 func (s *Server) Stop() { s.once.Do(func() { close(s.closing) }) }
 

@@ -148,7 +148,7 @@ func (s *Server) report(ctx context.Context, c *caller, p runapi.Report) error {
 	if !runapi.IsID(p.ID) || p.Of != "" && !runapi.IsID(p.Of) || !p.State.IsFinal() || !labelPattern.MatchString(p.Worker) {
 		return refusef(http.StatusBadRequest, "the report is none of a run of this worker that has ended")
 	}
-	s.setClock(&p, time.Now())
+	s.setClock(&p, s.db.Now())
 	err := s.db.step(ctx, func(t *tx) error {
 		var known, of *record
 		var err error

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -44,7 +45,7 @@ func (sweepArgs) Kind() string { return "husk_sweep" }
 func ignore[T river.JobArgs](context.Context, *river.Job[T]) error { return nil }
 
 // mind takes runs from workers that are not heard of, until the server stops, and stops it once a newer one has changed the tables too
-// far. Each server does, by the clock of the database: timers of River go by the clocks of servers.
+// far. Each server does.
 func (s *Server) mind() {
 	ctx, stop := s.untilClosed(context.Background())
 	defer stop()
@@ -116,6 +117,7 @@ func (t *tx) count(lease, silence time.Duration) error {
 	if err := t.row("SELECT at, "+t.now()+" FROM husk_counted").Scan(&last, &now); err != nil {
 		return err
 	}
+	t.clock.set(timeOf(now))
 	gap := now - last
 	if gap >= 0 && gap < (lease/countParts).Milliseconds() {
 		return nil
@@ -146,7 +148,7 @@ func (w *pruner) Work(ctx context.Context, _ *river.Job[pruneArgs]) error {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, timerTime/2)
 	defer cancel()
-	err := errors.Join(w.s.prune(ctx, time.Now()), w.s.pruneAudit(ctx, time.Now()))
+	err := errors.Join(w.s.prune(ctx, w.s.db.Now()), w.s.pruneAudit(ctx, w.s.db.Now()))
 	if ctx.Err() != nil {
 		return river.JobSnooze(0)
 	}
@@ -345,6 +347,7 @@ func (s *Server) makeTimers() error {
 		// A server that is gone has had its timers for at most this long.
 		RescueStuckJobsAfter: 2 * timerTime,
 		JobTimeout:           timerTime,
+		Test:                 river.TestConfig{Time: timersClock{s.db.clock}}, // nothing else of River sets its clock
 	})
 	return err
 }
@@ -357,3 +360,24 @@ func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
 }
 func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
 func (q quiet) WithGroup(name string) slog.Handler       { return quiet{q.Handler.WithGroup(name)} }
+
+// clock tells the time of the database. Servers of one database have the same time, whatever their own clocks say, and whenever those are
+// set. It is read often, and counted on from there. Only deadlines within a process go by the clock of its machine.
+type clock struct{ last atomic.Pointer[reading] }
+
+// reading is the time of the database when this process read it.
+type reading struct{ database, here time.Time }
+
+func (c *clock) set(database time.Time) { c.last.Store(&reading{database, time.Now()}) }
+
+// Now returns the time of the database, in UTC.
+func (c *clock) Now() time.Time {
+	last := c.last.Load()
+	return last.database.Add(time.Since(last.here))
+}
+
+// timersClock has River go by a clock, and its statements by the database's own.
+type timersClock struct{ *clock }
+
+func (t timersClock) NowUTC() time.Time       { return t.Now() }
+func (t timersClock) NowUTCOrNil() *time.Time { return nil }

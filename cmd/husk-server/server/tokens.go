@@ -61,7 +61,7 @@ func (s *Server) issueToken(ctx context.Context, c *caller, token runapi.Token, 
 	if err != nil {
 		return nil, err
 	}
-	token.Made, token.Secret = time.Now().UTC().Truncate(time.Millisecond), newSecret(tokenPrefix)
+	token.Made, token.Secret = s.db.Now().Truncate(time.Millisecond), newSecret(tokenPrefix)
 	err = s.db.step(ctx, func(t *tx) error {
 		if token.Tenant != everyTenant {
 			if err := s.addTenant(t, token.Tenant); err != nil {
@@ -188,7 +188,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, c *caller) (any, 
 			return runapi.LoggedIn{Wait: wait}, nil
 		}
 	}
-	who, err := config.Verify(r.Context(), token, in.Team)
+	who, err := config.Verify(r.Context(), token, in.Team, s.db.Now)
 	if err != nil {
 		return nil, refusedBy(err)
 	}
@@ -203,7 +203,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, c *caller) (any, 
 func (s *Server) issueTo(ctx context.Context, c *caller, who *identity.Identity) (*runapi.Token, error) {
 	var n int
 	if err := s.db.alone(ctx, func(t *tx) error {
-		return t.row("SELECT count(*) FROM husk_tokens WHERE tenant = ? AND kind = 'login' AND person = ? AND issued_by = ? AND expires > ?", who.Rule.Team, who.Person, who.Issuer.URL, time.Now().UnixMilli()).Scan(&n)
+		return t.row("SELECT count(*) FROM husk_tokens WHERE tenant = ? AND kind = 'login' AND person = ? AND issued_by = ? AND expires > ?", who.Rule.Team, who.Person, who.Issuer.URL, millis(t.Now())).Scan(&n)
 	}); err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func (s *Server) issueTo(ctx context.Context, c *caller, who *identity.Identity)
 	by := &caller{tenant: who.Rule.Team, name: who.Issuer.URL, person: who.Person, from: c.from}
 	return s.issueToken(ctx, by, runapi.Token{
 		Tenant: who.Rule.Team, Name: name, Person: who.Person, Role: who.Rule.Role, Projects: who.Rule.Projects,
-		Expires: time.Now().Add(who.Issuer.Lifetime).UTC().Truncate(time.Millisecond),
+		Expires: s.db.Now().Add(who.Issuer.Lifetime).Truncate(time.Millisecond),
 	}, loginToken)
 }
 
