@@ -4,16 +4,19 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
+	"github.com/husk-dev/husk/cmd/husk-server/webhook"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/remote"
 	"github.com/husk-dev/husk/internal/backend/runapi"
@@ -280,4 +283,138 @@ func manyLabels(n int) map[string]string {
 		all["l"+rand.Text()] = "x"
 	}
 	return all
+}
+
+// TestWaysAroundApproval tries ways by another server of the database, at the same time, by what is left of the preview, and by other names.
+func TestWaysAroundApproval(t *testing.T) {
+	quiet(t)
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.RequireApproval, o.Dir = true, t.TempDir()
+		b := open(t, o)
+		second := b
+		if o.Database != "" {
+			second = open(t, o)
+		}
+		ann, bob, worker := b.client("acme", "ann", runapi.Admin), b.client("acme", "bob", runapi.Approve), b.client("acme", "w", runapi.Work)
+		eve := b.client("acme", "eve", runapi.Approve)
+		elsewhere := func(c *runapi.Client) *runapi.Client {
+			other, err := runapi.NewClient(second.url, c.Token())
+			require.NoError(t, err)
+			return other
+		}
+		decide := func(c *runapi.Client, id, what string) int {
+			_, err := c.CallFor(t.Context(), 0, http.MethodPost, "/v1/runs/"+id+"/"+what, nil, nil)
+			return status(err)
+		}
+		previewed := func(stack string) *runapi.Claim {
+			t.Helper()
+			b.asked(ann, runapi.NewRun{Project: "shop", Stack: stack})
+			claim := b.wait(worker)
+			require.True(t, claim.Previewing)
+			require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+			return claim
+		}
+
+		// Another server of the database knows who has asked.
+		var friend runapi.Token
+		_, err := elsewhere(ann).Call(t.Context(), http.MethodPost, "/v1/tokens", runapi.Token{Name: "friend", Role: runapi.Approve}, &friend)
+		require.NoError(t, err)
+		run := previewed("elsewhere")
+		for _, c := range []*runapi.Client{ann, ann.With(friend.Secret)} {
+			require.Equal(t, http.StatusForbidden, decide(elsewhere(c), run.ID, "approve"))
+		}
+		require.Zero(t, decide(bob, run.ID, "reject"))
+
+		// Of two decisions at once, one counts.
+		for range 5 {
+			run := previewed("at-once")
+			all := map[string]func() int{
+				"bob": func() int { return decide(bob, run.ID, "approve") }, "eve": func() int { return decide(elsewhere(eve), run.ID, "approve") },
+				"reject": func() int { return decide(elsewhere(bob), run.ID, "reject") }, "cancel": func() int { return decide(elsewhere(ann), run.ID, "cancel") },
+			}
+			var mu sync.Mutex
+			var asking sync.WaitGroup
+			codes := map[string]int{}
+			for who, ask := range all {
+				asking.Go(func() {
+					code := ask()
+					mu.Lock()
+					defer mu.Unlock()
+					codes[who] = code
+				})
+			}
+			asking.Wait()
+			is := b.run(bob, run.ID)
+			approvals := 0
+			for _, who := range []string{"bob", "eve"} {
+				if codes[who] == 0 {
+					approvals++
+					require.Equal(t, who, is.ApprovedBy)
+				}
+			}
+			require.LessOrEqual(t, approvals, 1, codes)
+			if codes["reject"] == 0 {
+				require.Zero(t, approvals, codes)
+				require.Equal(t, runapi.Rejected, is.State)
+			} else {
+				require.Equal(t, runapi.Cancelled, is.State, codes)
+			}
+			require.Nil(t, b.next(worker, "w", nil))
+		}
+
+		// What is left of the preview does nothing once it is approved, nor does it name another plan.
+		run = previewed("left")
+		require.Zero(t, decide(bob, run.ID, "approve"))
+		name := state.StackName{Project: "shop", Name: "left"}
+		require.Equal(t, http.StatusUnauthorized, status(b.end(run, runapi.End{Outcome: runapi.Succeeded, Plan: []byte("another plan")})))
+		require.ErrorContains(t, b.stacks(run.Token).State.Create(t.Context(), name, []byte("{}")), "not one of this server")
+		_, err = worker.CallFor(t.Context(), 0, http.MethodPost, "/v1/work/unrecorded", runapi.Unrecorded{Run: run.ID, Token: run.Token, Records: []runapi.StateRecord{{Sequence: 1, Record: []byte("x")}}}, nil)
+		require.Equal(t, http.StatusGone, status(err))
+		claim := b.wait(worker)
+		require.Equal(t, "plan", string(claim.Plan))
+		require.NoError(t, b.stacks(claim.Token).State.Create(t.Context(), name, []byte(`{}`)))
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+
+		// Calls about states with the token of an admin, and with that of an approver, change nothing.
+		calls := newStateCalls(name, state.StackName{Project: "shop", Name: "other"})
+		looks := map[string]bool{"check": true, "list": true, "load": true, "history": true, "backups": true, "backup": true, "modules/has": true, "modules/get": true, "modules/keep": true,
+			"kv/list": true, "kv/load": true, "runs/list": true, "runs/get": true, "keys/encrypt": true, "keys/decrypt": true}
+		tried := maps.Clone(looks)
+		for _, c := range append(calls.theirs, stateCall{"modules/collect", fields{"call": rand.Text()}}) {
+			for _, who := range []*runapi.Client{ann, bob} {
+				code, answer := b.state(who.Token(), c.name, c.fields)
+				refused := code == http.StatusForbidden || strings.Contains(answer, "only runs write to the stack")
+				require.True(t, looks[c.name] || refused, "%s: %d %s", c.name, code, answer)
+			}
+			tried[c.name] = true
+		}
+		require.Equal(t, remote.Operations(), slices.Sorted(maps.Keys(tried)))
+
+		// Who merges at a host of repositories is the person of the login there.
+		hooked, err := b.server.Ask(t.Context(), webhook.Asker{Team: "acme", Name: "webhook shop", Person: "ann", Role: runapi.Request, Project: "shop"},
+			runapi.NewRun{Project: "shop", Stack: "hooked", Operation: "up", Bundle: digest("files")})
+		require.NoError(t, err)
+		require.NoError(t, b.end(b.wait(worker), runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+		for _, c := range []*runapi.Client{ann, ann.With(friend.Secret)} {
+			require.Equal(t, http.StatusForbidden, decide(c, hooked.ID, "approve"))
+		}
+
+		// A name in other letters is no other person.
+		for _, person := range []string{"Ann", "ANN", " ann", "ann "} {
+			issued, err := b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: "x" + strings.ReplaceAll(person, " ", "_"), Role: runapi.Approve, Person: person})
+			require.NoError(t, err)
+			require.Equal(t, http.StatusForbidden, decide(ann.With(issued.Secret), hooked.ID, "approve"), "%q", person)
+		}
+
+		// Who is gone approves nothing, and is the same person in what they have asked for.
+		b.revoke(bob.With(ann.Token()), "eve")
+		require.Equal(t, http.StatusUnauthorized, decide(eve, hooked.ID, "approve"))
+		other := previewed("of-who-left")
+		b.revoke(ann, "friend")
+		b.revoke(ann, "ann")
+		again := b.client("acme", "ann", runapi.Approve)
+		require.Equal(t, http.StatusForbidden, decide(again, other.ID, "approve"))
+		require.Zero(t, decide(bob, other.ID, "approve"))
+		require.Equal(t, other.ID, b.wait(worker).ID)
+	})
 }

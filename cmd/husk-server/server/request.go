@@ -310,7 +310,7 @@ func (s *Server) approve(ctx context.Context, c *caller, id string, yes bool) (*
 		switch {
 		case r.State != runapi.Waiting:
 			return refusef(http.StatusConflict, "the run %s is %s, and waits for no approval", id, r.State)
-		case yes && (r.By == c.name || r.Person == c.person):
+		case yes && (r.By == c.name || isSamePerson(r.Person, c.person)):
 			return refusef(http.StatusForbidden, "%s asked for the run %s, which somebody else is to approve%s", r.By, id, samePerson(r, c))
 		case !yes:
 			r.State = runapi.Rejected
@@ -357,6 +357,11 @@ func (s *Server) retry(ctx context.Context, c *caller, id string, pending bool) 
 		r.State = runapi.Queued
 		return t.leave(r, "", nil, 0)
 	})
+}
+
+// isSamePerson reports whether two names are of one person. Different letters of one name are more likely mistakes than people.
+func isSamePerson(one, other string) bool {
+	return strings.EqualFold(strings.TrimSpace(one), strings.TrimSpace(other))
 }
 
 // samePerson explains the refusal of an approval by a token with another name than the one that asked for the run.
