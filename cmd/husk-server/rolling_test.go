@@ -6,13 +6,17 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -178,6 +182,9 @@ func TestWhatALostWorkerHasMadeIsHandedIn(t *testing.T) {
 	require.Error(t, up.Wait())
 	id := regexp.MustCompile(`the run (\w{26}) needs attention`).FindStringSubmatch(out.String())
 	require.NotNil(t, id, "%s", out)
+	for _, name := range []string{"a", "b"} {
+		require.Contains(t, out.String(), "server | May exist without a record: urn:pulumi:dev::demo::lab:index:Object::"+name)
+	}
 	require.Zero(t, c.count())
 
 	cut.Store(false)
@@ -189,4 +196,52 @@ func TestWhatALostWorkerHasMadeIsHandedIn(t *testing.T) {
 	require.Contains(t, s.done("ann", "remote", "ls"), id[1]+"  succeeded  up")
 	require.Equal(t, 2, c.count(), "nothing is made twice")
 	require.Contains(t, s.done("ann", "up", "-C", dir, "--yes"), "nothing changed")
+}
+
+// A run whose process is killed in the middle of a creation, and not its worker, needs attention: nothing is made twice by the next update.
+func TestAProcessThatIsKilled(t *testing.T) {
+	s := begin(t)
+	s.login("acme", "ann", "admin")
+	worker, said := s.worker(s.token("acme", "w", "work"), "w", "--trusted", "--slots", "1")
+	c := newCloud(t)
+	reached, release := make(chan struct{}, 10), make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(free)
+	c.hold = func(operation string) {
+		if operation == "create" {
+			reached <- struct{}{}
+			<-release
+		}
+	}
+	dir := s.project(map[string]string{"Husk.yaml": s.objects(c, "a")})
+	s.done("ann", "stack", "init", "dev", "-C", dir)
+	up := s.command("ann", "up", "-C", dir, "--remote", "--yes")
+	out := s.start(up)
+	<-reached
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", worker.Process.Pid))
+	require.NoError(t, err)
+	killed := 0
+	for _, task := range tasks {
+		children, err := os.ReadFile(task)
+		require.NoError(t, err)
+		for _, child := range strings.Fields(string(children)) {
+			pid, err := strconv.Atoi(child)
+			require.NoError(t, err)
+			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+			killed++
+		}
+	}
+	require.Equal(t, 1, killed)
+	require.Error(t, up.Wait())
+	const urn = "urn:pulumi:dev::demo::lab:index:Object::a"
+	require.Contains(t, out.String(), "server | May exist without a record: "+urn, "%s", said)
+	id := regexp.MustCompile(`the run (\w{26}) needs attention`).FindStringSubmatch(out.String())
+	require.NotNil(t, id, "%s", out)
+	free()
+	require.Eventually(t, func() bool { return c.count() == 1 }, time.Minute, 10*time.Millisecond)
+	s.done("ann", "refresh", "-C", dir, "--remote", "--yes", "--adopt-pending-creates", fmt.Sprintf("%s=%s/a/object-1", urn, c.address))
+	s.done("ann", "remote", "retry", id[1])
+	text, err := s.husk("ann", "remote", "log", "-f", id[1])
+	require.NoError(t, err, text)
+	require.Equal(t, 1, c.count())
 }

@@ -581,5 +581,10 @@ func outcome(claim *runapi.Claim, err error, stopped, killed bool, p *process, p
 	case errors.As(err, &exit) && exit.Exited():
 		return runapi.End{Outcome: runapi.Failed}
 	}
-	return runapi.End{Outcome: runapi.Failed, Reason: "the process of the run ended: " + err.Error()}
+	end := runapi.End{Outcome: runapi.Failed, Reason: "the process of the run ended: " + err.Error()}
+	if exit != nil && claim.Changes() && !claim.Previewing {
+		// A signal has ended it, perhaps in the middle of a creation, as if its worker had died.
+		end.Outcome = runapi.Queued
+	}
+	return end
 }

@@ -212,10 +212,10 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 	if err := intake.Room(ctx, planCopies*int64(len(e.Plan))); err != nil {
 		return err
 	}
-	unsettled := false
-	if e.Outcome == runapi.Queued && e.Reason != "" {
+	var unsettled []string
+	if e.Outcome == runapi.Queued && e.Reason != "" || e.Outcome == runapi.Attention {
 		var err error
-		if unsettled, err = s.isUnsettled(ctx, c.run); err != nil {
+		if unsettled, err = s.unsettled(ctx, c.run); err != nil {
 			return err
 		}
 	}
@@ -237,16 +237,16 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 			return refusef(http.StatusBadRequest, "a run does not end as %q", next)
 		case r.cancel > 0 && (next != runapi.Succeeded || r.Previewing):
 			r.lost, next, reason = r.token, runapi.Cancelled, "" // it may hand in unrecorded objects
-		case next == runapi.Queued && unsettled:
+		case next == runapi.Queued && len(unsettled) > 0:
 			r.lost, next, reason = r.token, runapi.Attention, reason+"; "+runapi.UnsettledReason
-			if err := t.needAttention(r); err != nil {
+			if err := t.needAttention(r, unsettled); err != nil {
 				return err
 			}
 		case next == runapi.Attention && r.lost == "":
 			next = runapi.Failed // the pending operation belongs to another run, as its reason says
 		case next == runapi.Attention:
 			r.Attempt-- // no worker was lost
-			if err := t.needAttention(r); err != nil {
+			if err := t.needAttention(r, unsettled); err != nil {
 				return err
 			}
 		case next == runapi.Queued && reason != "":
@@ -280,8 +280,20 @@ func (s *Server) end(ctx context.Context, c *caller, e runapi.End) error {
 	return nil
 }
 
-// needAttention says that a run needs attention.
-func (t *tx) needAttention(r *record) error {
+// needAttention says that a run needs attention, and which resources may have objects without a record.
+func (t *tx) needAttention(r *record, urns []string) error {
+	const most = 20
+	for i, urn := range urns {
+		if i == most {
+			urn = fmt.Sprintf("%d others", len(urns)-most)
+		}
+		if err := t.say(r, "May exist without a record: %s", urn); err != nil {
+			return err
+		}
+		if i == most {
+			break
+		}
+	}
 	return t.say(r, "The run needs attention: %s. It goes on once that is settled: husk remote retry %s, or cancel.", runapi.UnsettledReason, r.ID)
 }
 
@@ -416,7 +428,7 @@ func (s *Server) lose(ctx context.Context, tenant, id string, attempt int) error
 		return err
 	}
 	s.endLease(ctx, r)
-	unsettled, err := s.isUnsettled(ctx, r)
+	unsettled, err := s.unsettled(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -435,9 +447,9 @@ func (s *Server) lose(ctx context.Context, tenant, id string, attempt int) error
 		switch {
 		case r.cancel > 0:
 			r.State = runapi.Cancelled
-		case unsettled:
+		case len(unsettled) > 0:
 			r.State, reason = runapi.Attention, runapi.UnsettledReason
-			if err := t.needAttention(r); err != nil {
+			if err := t.needAttention(r, unsettled); err != nil {
 				return err
 			}
 		case r.Attempt >= maxAttempts:

@@ -105,33 +105,33 @@ func (s *Server) append(ctx context.Context, r *record, u runapi.Unrecorded) err
 	return err
 }
 
-// isUnsettled reports whether a run that has lost its worker, or its stack, may have created objects that are not recorded. It
-// reports false for a state that the server cannot read: the next worker reads it, and does nothing if a creation is pending, see
+// unsettled returns the URNs of the resources for which a run that has lost its worker, or its stack, may have created objects that are not
+// recorded. It returns none for a state that the server cannot read: the next worker reads it, and does nothing if a creation is pending, see
 // [runapi.Claim.StopOnPending].
-func (s *Server) isUnsettled(ctx context.Context, r *record) (bool, error) {
+func (s *Server) unsettled(ctx context.Context, r *record) (urns []string, err error) {
 	if s.options.RetryPending || r.Operation != "up" || r.Previewing {
-		return false, nil
+		return nil, nil
 	}
 	t, err := s.tenant(ctx, r.tenant)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	held := s.memory.Hold(r.tenant)
 	defer held.End()
 	snapshot, err := backend.Snapshot(ctx, t.readable(), state.StackName{Project: r.Project, Name: r.Stack}, rowCopies, held.Add)
 	var full *intake.FullError
 	if errors.As(err, &full) && !full.Never {
-		return false, err
+		return nil, err
 	}
 	if err != nil {
-		return false, nil
+		return nil, nil
 	}
 	for _, op := range snapshot.Operations() {
 		if op.Type == state.OperationCreating && !strings.HasPrefix(string(op.Resource.Type), "pulumi:providers:") {
-			return true, nil
+			urns = append(urns, string(op.Resource.URN))
 		}
 	}
-	return false, nil
+	return urns, nil
 }
 
 // report records a run that a worker made on its own.
