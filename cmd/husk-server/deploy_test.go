@@ -216,6 +216,13 @@ func TestExportAndImport(t *testing.T) {
 	key, err := os.ReadFile(filepath.Join(s.dir, "server", "server.key"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(other, "server.key"), key, 0o600))
+
+	// A server that has its database elsewhere leaves only its key here.
+	elsewhere := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(elsewhere, "server.key"), key, 0o600))
+	out, err = s.husk("", "server", "--dir", elsewhere, "token", "acme", "bob", "read")
+	require.Error(t, err)
+	require.Contains(t, out, "has its database elsewhere: name that with --database")
 	s.done("", move...)
 	out, err = s.husk("", move...)
 	require.Error(t, err)

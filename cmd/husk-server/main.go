@@ -203,8 +203,16 @@ func numbers(flag string, values []string) (map[string]int, error) {
 	return all, nil
 }
 
-// with opens the server for a command, beside the processes that serve, calls do with it, and closes it.
+// with is begin, unless the directory has the key of a server that has its database elsewhere.
 func (f flags) with(ctx context.Context, do func(*server.Server) error) error {
+	if f.database == "" && exists(filepath.Join(f.dir, server.KeyFile)) && !exists(filepath.Join(f.dir, server.File)) {
+		return fmt.Errorf("the server with the key in %s has its database elsewhere: name that with --database or HUSK_SERVER_DATABASE, as the server has it", f.dir)
+	}
+	return f.begin(ctx, do)
+}
+
+// begin opens the server for a command, beside the processes that serve, calls do with it, and closes it.
+func (f flags) begin(ctx context.Context, do func(*server.Server) error) error {
 	s, err := f.open(ctx, true, nil, nil, nil)
 	if err != nil {
 		return err
@@ -276,7 +284,7 @@ func (f flags) importFrom(ctx context.Context, name string, out io.Writer) error
 		return err
 	}
 	defer file.Close()
-	if err := f.with(ctx, func(s *server.Server) error { return s.Import(ctx, file) }); err != nil {
+	if err := f.begin(ctx, func(s *server.Server) error { return s.Import(ctx, file) }); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(out, "All of it is there. Start the server, at the address of the one before: workers go on with their runs.")

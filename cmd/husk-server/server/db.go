@@ -64,6 +64,9 @@ var ErrNewerSchema = errors.New("the database was changed by a newer version of 
 var errOutdated = &refusal{status: http.StatusServiceUnavailable, after: tryAfter,
 	reason: "a newer version of husk server has changed the database, and this server, which is older, does not serve it any more: it is to be replaced"}
 
+// File is the database of a server that has no other, in its directory, and KeyFile its key.
+const File, KeyFile = "server.db", "server.key"
+
 // openDB opens the database of a URL, which is a file in dir if the URL is empty, and makes or changes its tables.
 func openDB(ctx context.Context, address, dir string) (*db, error) {
 	d := &db{clock: &clock{}, postgres: address != "", version: schemaVersion, postponed: make(chan struct{}, 1)}
@@ -91,7 +94,7 @@ func openDB(ctx context.Context, address, dir string) (*db, error) {
 		d.probe.db.SetMaxOpenConns(1)
 		d.river = riverdatabasesql.New(d.DB)
 	} else {
-		file := filepath.Join(dir, "server.db")
+		file := filepath.Join(dir, File)
 		f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600) // SQLite would make it readable for others
 		if err != nil {
 			return nil, err

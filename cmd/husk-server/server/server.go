@@ -161,7 +161,7 @@ func Open(ctx context.Context, o Options) (_ *Server, err error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, keys: keyring.Source{Variable: KeyVariable, File: filepath.Join(o.Dir, "server.key")}, counts: newCounts(), closing: make(chan struct{}), exported: make(chan struct{}), tenants: make(map[string]*tenant), sizes: make(map[string]size), open: make(map[string]counted), slow: slowBody}
+	s := &Server{options: o, keys: keyring.Source{Variable: KeyVariable, File: filepath.Join(o.Dir, KeyFile)}, counts: newCounts(), closing: make(chan struct{}), exported: make(chan struct{}), tenants: make(map[string]*tenant), sizes: make(map[string]size), open: make(map[string]counted), slow: slowBody}
 	if s.memory = intake.ProcessBudget(); o.Memory > 0 {
 		s.memory = intake.NewBudget(o.Memory)
 	}

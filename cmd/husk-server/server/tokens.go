@@ -92,7 +92,11 @@ func (s *Server) issueToken(ctx context.Context, c *caller, token runapi.Token, 
 		return nil, refusef(http.StatusConflict, "the tenant %s has a token with the name %q: revoke it first, or choose another name", token.Tenant, token.Name)
 	}
 	if err == nil {
-		slog.Info("a token was issued", "tenant", token.Tenant, "token", token.Name, "role", token.Role, "projects", token.Projects, "person", token.Person, "expires", token.Expires, "by", issuer(token.By))
+		expires := "never"
+		if !token.Expires.IsZero() {
+			expires = token.Expires.Format(time.RFC3339)
+		}
+		slog.Info("a token was issued", "tenant", token.Tenant, "token", token.Name, "role", token.Role, "projects", token.Projects, "person", token.Person, "expires", expires, "by", issuer(token.By))
 	}
 	return &token, err
 }

@@ -144,6 +144,7 @@ import (
 		leave("secrets of a cluster, which TestKustomize of husk-server has the base name"),
 		leave("an overlay of the base that TestKustomize of husk-server checks"),
 		leave("a server of the reader with a database, as TestRuns of husk-server has one"),
+		leave("a database of the reader, as TestBackupOfPostgreSQL of package server backs one up"),
 		leave("a server of the reader with a database, as TestMove of package dump has one"),
 		leave("a team of a server, as TestTeamsEnd of package server ends one"),
 	},
