@@ -195,7 +195,8 @@ func (s *Server) readMetrics(ctx context.Context) ([]telemetry.Metric, error) {
 		m.Points = m.points(&g, s.counts)
 		all = append(all, m.Metric)
 	}
-	all = append(all, telemetry.Metric{Name: "husk.memory.used", Unit: "By", About: "Memory that requests and answers take.", Points: telemetry.One(s.memory.InUse())})
+	all = append(all, telemetry.Metric{Name: "husk.memory.used", Unit: "By", About: "Memory that requests and answers take.", Points: telemetry.One(s.memory.InUse())},
+		telemetry.Metric{Name: "husk.memory.limit", Unit: "By", About: "The most of it, of which one team gets three quarters.", Points: telemetry.One(s.memory.Most())})
 	all = slices.Concat(all, s.requests.Metrics(), telemetry.Pool(s.db.Stats()), telemetry.Process(s.counts.since))
 	if s.options.Metrics != nil {
 		all = append(all, s.options.Metrics()...)

@@ -107,6 +107,9 @@ func (h *Held) End() { h.Give(h.bytes) }
 // Bytes returns how many it has.
 func (h *Held) Bytes() int64 { return h.bytes }
 
+// Most returns how many bytes the budget has.
+func (b *Budget) Most() int64 { return b.most }
+
 // InUse returns how many bytes of the budget are held.
 func (b *Budget) InUse() int64 {
 	b.mu.Lock()
