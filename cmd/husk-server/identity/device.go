@@ -1,8 +1,10 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -49,36 +51,64 @@ func (i *Issuer) Begin(ctx context.Context) (*runapi.DeviceLogin, error) {
 	return &runapi.DeviceLogin{Issuer: i.URL, Device: answer.Device, UserCode: answer.UserCode, URL: answer.URL, WholeURL: answer.Whole, Seconds: answer.Seconds, Wait: answer.Interval}, nil
 }
 
+// Grant is what an issuer has sent for a login: an identity token, and what the next one is asked for with, if it gives that.
+type Grant struct {
+	Token   string `json:"id_token"`
+	Refresh string `json:"refresh_token"`
+}
+
+// maxRefresh bounds [Grant.Refresh], in bytes: it is kept with the token of the server.
+const maxRefresh = 16 << 10
+
 // Poll asks an issuer whether somebody has confirmed a login with a device. If not, it returns how many seconds later it is to be asked
 // again.
-func (i *Issuer) Poll(ctx context.Context, device string) (token string, wait int, err error) {
+func (i *Issuer) Poll(ctx context.Context, device string) (g Grant, wait int, err error) {
 	if !i.People {
-		return "", 0, refusef(http.StatusForbidden, "people do not log in at %s", i.URL)
+		return g, 0, refusef(http.StatusForbidden, "people do not log in at %s", i.URL)
 	}
-	ctx, found, done, err := i.begin(ctx)
-	if err != nil {
-		return "", 0, err
-	}
-	defer done()
-	form := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:device_code"}, "device_code": {device}}
-	var answer struct {
-		Token string `json:"id_token"`
-	}
-	refused, err := i.post(ctx, found.Endpoint().TokenURL, form, &answer)
+	g, refused, err := i.ask(ctx, url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:device_code"}, "device_code": {device}})
 	const soon, later = 5, 10
 	switch {
 	case err != nil:
-		return "", 0, err
+		return g, 0, err
 	case refused == "authorization_pending":
-		return "", soon, nil
+		return g, soon, nil
 	case refused == "slow_down":
-		return "", later, nil
+		return g, later, nil
 	case refused != "":
-		return "", 0, refusef(http.StatusForbidden, "the issuer %s ends the login: %.200q", i.URL, refused)
-	case answer.Token == "":
-		return "", 0, refusef(http.StatusBadGateway, "the issuer %s has sent no identity token", i.URL)
+		return g, 0, refusef(http.StatusForbidden, "the issuer %s ends the login: %.200q", i.URL, refused)
 	}
-	return answer.Token, 0, nil
+	return g, 0, nil
+}
+
+// Refresh asks an issuer for another identity token for a login. Only if the issuer has ended the login, it returns a [RefusedError] that
+// is not for later.
+func (i *Issuer) Refresh(ctx context.Context, with string) (Grant, error) {
+	g, refused, err := i.ask(ctx, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {with}})
+	switch {
+	case err != nil:
+		return g, err
+	case refused == "invalid_grant":
+		return g, refusef(http.StatusUnauthorized, "the issuer %s has ended the login", i.URL)
+	case refused != "":
+		return g, i.away(fmt.Errorf("it answers %.200q", refused))
+	}
+	g.Refresh = cmp.Or(g.Refresh, with)
+	return g, nil
+}
+
+// ask asks an issuer for an identity token. refused is the error that it has answered with.
+func (i *Issuer) ask(ctx context.Context, form url.Values) (g Grant, refused string, err error) {
+	ctx, found, done, err := i.begin(ctx)
+	if err != nil {
+		return g, "", err
+	}
+	defer done()
+	refused, err = i.post(ctx, found.Endpoint().TokenURL, form, &g)
+	if err == nil && refused == "" && (g.Token == "" || len(g.Refresh) > maxRefresh) {
+		err = i.away(errors.New("it has sent no identity token, or too long a refresh token"))
+	}
+	return g, refused, err
 }
 
 // post sends a form to an issuer, with the server's ID as a client, and its secret if it has one. refused is the error that the issuer has answered with.

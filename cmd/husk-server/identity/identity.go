@@ -3,6 +3,7 @@ package identity
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -48,6 +49,8 @@ type Issuer struct {
 	Name   string `yaml:"name"`
 	// Lifetime is how long a token of the server is valid, zero for the default.
 	Lifetime time.Duration `yaml:"lifetime"`
+	// Renew is how often the server asks the issuer whether a login still counts, zero for never.
+	Renew time.Duration `yaml:"renew"`
 	// Rules are tried in their order: the first one of a team that matches counts.
 	Rules []Rule `yaml:"rules"`
 
@@ -86,6 +89,8 @@ func refusef(status int, format string, args ...any) error {
 const (
 	// peopleTime and workloadTime are how long a token is valid if its issuer says nothing, and longestLogin bounds both.
 	peopleTime, workloadTime, longestLogin = 12 * time.Hour, time.Hour, 30 * 24 * time.Hour
+	// leastRenew is the shortest time after which an issuer is asked again about a login.
+	leastRenew = time.Minute
 	// askTime bounds what an issuer is asked for one request of a client, and maxAnswer each answer, in bytes.
 	askTime, maxAnswer = 10 * time.Second, 1 << 20
 	// maxLogins bounds the logins that are under way at an issuer: anybody may begin one, and one that hangs keeps no other issuer's from
@@ -177,6 +182,8 @@ func (i *Issuer) check() error {
 		return errors.New("secretFile is for an issuer where people log in: add people: true")
 	case i.Lifetime < 0 || i.Lifetime > longestLogin:
 		return fmt.Errorf("lifetime %v: it is at most %v", i.Lifetime, longestLogin)
+	case i.Renew != 0 && (!i.People || i.Renew < leastRenew || i.Renew > cmp.Or(i.Lifetime, peopleTime)/2):
+		return fmt.Errorf("renew %v: it is for an issuer where people log in, at least %v, and at most half of the lifetime of a token, %v", i.Renew, leastRenew, cmp.Or(i.Lifetime, peopleTime))
 	case len(i.Rules) == 0:
 		return errors.New("rules are missing: without one, nobody gets a token")
 	}

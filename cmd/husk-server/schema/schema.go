@@ -197,7 +197,9 @@ CREATE INDEX husk_former_keys_tenant ON husk_former_keys (tenant, number)`, `
 ALTER TABLE husk_tokens ADD COLUMN kind TEXT NOT NULL DEFAULT 'issued';
 UPDATE husk_tokens SET kind = 'login' WHERE issued_by LIKE 'https://%' OR issued_by LIKE 'http://%'`, `
 INSERT INTO husk_kept (tenant, bytes) SELECT tenant, SUM(256 + octet_length(subject) + octet_length(detail)) FROM husk_audit WHERE tenant <> '' GROUP BY tenant
-	ON CONFLICT (tenant) DO UPDATE SET bytes = husk_kept.bytes + excluded.bytes`}
+	ON CONFLICT (tenant) DO UPDATE SET bytes = husk_kept.bytes + excluded.bytes`, `
+ALTER TABLE husk_tokens ADD COLUMN refresh TEXT NOT NULL DEFAULT '';
+ALTER TABLE husk_tokens ADD COLUMN asked INTEGER NOT NULL DEFAULT 0`}
 
 // Statements returns the statements of a change in the language of a database.
 func Statements(change string, postgres bool) []string {

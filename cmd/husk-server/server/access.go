@@ -42,6 +42,8 @@ type caller struct {
 	// hash is the hash of the token, and looked is when the database was asked for it.
 	hash   string
 	looked time.Time
+	// asked is when the issuer of the login was asked whether it counts, the zero value for a token that is not renewed.
+	asked time.Time
 	// expires is when the token does, the zero value for never, and expired is the refusal of one that has.
 	expires time.Time
 	expired error
@@ -138,6 +140,10 @@ func (s *Server) bearer(r *http.Request) (*caller, error) {
 	if err == nil && c == nil {
 		err = errNoToken
 	}
+	if err == nil {
+		c.from = from(r)
+		err = s.renew(r, c)
+	}
 	if c != nil && held == nil {
 		held = s.memory.Hold(c.tenant)
 	}
@@ -148,7 +154,6 @@ func (s *Server) bearer(r *http.Request) (*caller, error) {
 		return nil, err
 	}
 	c.held, c.looked = held, looked
-	c.from = from(r)
 	if c.run == nil {
 		s.noteUse(r.Context(), c, used)
 	}
@@ -168,9 +173,9 @@ func from(r *http.Request) string {
 func (t *tx) tokenOf(hash string) (c *caller, used int64, err error) {
 	c = &caller{hash: hash}
 	var kind, projects string
-	var expires int64
-	err = t.row("SELECT kind, tenant, name, person, issued_by, role, projects, expires, used FROM husk_tokens WHERE hash = ?", hash).
-		Scan(&kind, &c.tenant, &c.name, &c.person, &c.issuedBy, &c.role, &projects, &expires, &used)
+	var expires, asked int64
+	err = t.row("SELECT kind, tenant, name, person, issued_by, role, projects, expires, used, asked FROM husk_tokens WHERE hash = ?", hash).
+		Scan(&kind, &c.tenant, &c.name, &c.person, &c.issuedBy, &c.role, &projects, &expires, &used, &asked)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, 0, nil
 	}
@@ -180,7 +185,7 @@ func (t *tx) tokenOf(hash string) (c *caller, used int64, err error) {
 	if expires > 0 && millis(t.Now()) > expires {
 		c.expired = &refusal{status: http.StatusUnauthorized, reason: fmt.Sprintf("the token %s of %s has expired", c.name, c.tenant), loginEnded: kind == loginToken}
 	}
-	c.expires = timeOf(expires)
+	c.expires, c.asked = timeOf(expires), timeOf(asked)
 	return c, used, json.Unmarshal([]byte(projects), &c.projects)
 }
 

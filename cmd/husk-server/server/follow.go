@@ -73,12 +73,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 	defer stop()
 	revoked, stop := s.revoked.wait(c.hash)
 	defer stop()
-	expired := make(<-chan time.Time)
-	if !c.expires.IsZero() {
-		timer := time.NewTimer(time.Until(c.expires) + time.Millisecond)
-		defer timer.Stop()
-		expired = timer.C
-	}
+	expired := s.expiry(c)
 	idle := time.NewTicker(keepAlive)
 	defer idle.Stop()
 	held := s.memory.Hold(c.tenant)
@@ -95,6 +90,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, c *caller) error
 		if check {
 			check = false
 			if c, err = s.caller(r); err == nil {
+				expired = s.expiry(c)
 				c.end()
 				err = c.require(runapi.Read, "")
 			}

@@ -1062,3 +1062,112 @@ func TestWhatATeamKeepsIsBounded(t *testing.T) {
 		require.ErrorContains(t, err, "tokens already: revoke one")
 	})
 }
+
+// A login is renewed as it is used, and what the issuer says of its person counts from then on.
+func TestLoginsAreRenewed(t *testing.T) {
+	quiet(t)
+	everywhere(t, func(t *testing.T, o server.Options) {
+		issuer := identitytest.Start(t)
+		file := filepath.Join(t.TempDir(), "identity.yaml")
+		require.NoError(t, os.WriteFile(file, []byte("issuers:\n  - {issuer: "+issuer.URL+", audience: husk, people: true, scopes: [offline_access], lifetime: 1h, renew: 10m, rules: ["+
+			"{claims: {groups: operators}, team: acme, role: admin}, {claims: {groups: guests}, team: acme, role: read, projects: [shop]}]}\n"), 0o600))
+		var err error
+		o.Identity, err = identity.Load(file)
+		require.NoError(t, err)
+		b := open(t, o)
+		b.client("acme", "operator", runapi.Admin)
+		nobody, err := runapi.NewClient(b.url, "")
+		require.NoError(t, err)
+		logIn := func() *runapi.Client {
+			t.Helper()
+			var begun runapi.DeviceLogin
+			_, err := nobody.Call(t.Context(), http.MethodPost, "/v1/login/device", runapi.DeviceLogin{}, &begun)
+			require.NoError(t, err)
+			issuer.Confirm(begun.UserCode, map[string]any{"sub": "ann", "groups": []string{"operators"}})
+			var in runapi.LoggedIn
+			_, err = nobody.Call(t.Context(), http.MethodPost, "/v1/login", runapi.Login{Issuer: begun.Issuer, Device: begun.Device}, &in)
+			require.NoError(t, err)
+			return nobody.With(in.Token.Secret)
+		}
+		asked := 0
+		says := func(code int, groups ...string) {
+			asked = 0
+			issuer.OnRefresh(func(claims map[string]any) int {
+				asked++
+				if len(groups) > 0 {
+					claims["groups"] = groups
+				}
+				return code
+			})
+		}
+		call := func(c *runapi.Client, path string) int {
+			_, err := c.CallFor(t.Context(), 0, http.MethodGet, path, nil, nil)
+			return status(err)
+		}
+		// later has minutes pass.
+		later := func(minutes int) {
+			require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_tokens SET asked = asked - ?, expires = expires - ? WHERE asked > 0", minutes*60_000, minutes*60_000))
+		}
+		ann := logIn()
+		says(http.StatusOK)
+		later(9)
+		require.Zero(t, call(ann, "/v1/tokens"))
+		require.Zero(t, asked)
+		for range 20 { // many times its lifetime, each with the refresh token before
+			later(50)
+			asked = 0
+			var many sync.WaitGroup
+			for range 8 {
+				many.Go(func() { require.Zero(t, call(ann, "/v1/tokens")) })
+			}
+			many.Wait()
+			require.Equal(t, 1, asked, "one of them asks")
+		}
+		stored, err := b.server.Count(t.Context(), "SELECT count(*) FROM husk_tokens WHERE length(refresh) = 26")
+		require.NoError(t, err)
+		require.Zero(t, stored, "it is encrypted")
+
+		// The rules count for what she is now.
+		says(http.StatusOK, "guests")
+		later(20)
+		require.Equal(t, http.StatusForbidden, call(ann, "/v1/tokens"))
+		require.Zero(t, call(ann, "/v1/runs"))
+		says(http.StatusOK, "operators")
+		later(20)
+		require.Zero(t, call(ann, "/v1/tokens"))
+		require.Contains(t, strings.Join(b.audit(ann), "\n"), "token.renew")
+
+		// While the issuer cannot be asked, the token counts until it expires.
+		says(http.StatusServiceUnavailable)
+		for range 2 {
+			later(20)
+			require.Zero(t, call(ann, "/v1/runs"))
+			require.Positive(t, asked)
+		}
+		later(20)
+		require.Equal(t, http.StatusUnauthorized, call(ann, "/v1/runs"))
+
+		// Who has left, or was disabled, and who would be another person, has no right any more.
+		for what, do := range map[string]func(){
+			"left":     func() { says(http.StatusOK, "others") },
+			"disabled": func() { says(http.StatusBadRequest) },
+			"another": func() {
+				issuer.OnRefresh(func(claims map[string]any) int {
+					claims["sub"] = "bob"
+					return http.StatusOK
+				})
+			},
+		} {
+			gone := logIn()
+			do()
+			later(20)
+			for range 2 { // for good
+				_, err := gone.CallFor(t.Context(), 0, http.MethodGet, "/v1/runs", nil, nil)
+				require.Equal(t, http.StatusUnauthorized, status(err), what)
+				require.ErrorContains(t, err, "log in again", what)
+				says(http.StatusOK, "operators")
+			}
+			require.Zero(t, asked)
+		}
+	})
+}

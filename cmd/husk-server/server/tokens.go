@@ -5,10 +5,12 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -178,25 +180,28 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, c *caller) (any, 
 	if err != nil {
 		return nil, err
 	}
-	token := in.IdentityToken
+	grant := identity.Grant{Token: in.IdentityToken}
 	if in.Device != "" {
 		issuer, err := config.Issuer(in.Issuer)
 		if err != nil {
 			return nil, refusedBy(err)
 		}
 		wait := 0
-		if token, wait, err = issuer.Poll(r.Context(), in.Device); err != nil {
+		if grant, wait, err = issuer.Poll(r.Context(), in.Device); err != nil {
 			return nil, refusedBy(err)
 		}
 		if wait > 0 {
 			return runapi.LoggedIn{Wait: wait}, nil
 		}
 	}
-	who, err := config.Verify(r.Context(), token, in.Team, s.db.Now)
+	who, err := config.Verify(r.Context(), grant.Token, in.Team, s.db.Now)
 	if err != nil {
 		return nil, refusedBy(err)
 	}
 	issued, err := s.issueTo(r.Context(), c, who)
+	if err == nil {
+		err = s.keepLogin(r.Context(), issued, who, grant)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -361,4 +366,143 @@ func (s *Server) endTeam(t *tx, operator *caller, stacks int) error {
 		return err
 	}
 	return t.audit(operator, "team.end", team, "%d tokens revoked, %d stacks removed", tokens, stacks)
+}
+
+// Tokens of logins whose issuer has [identity.Issuer.Renew] are renewed as they are used: the server asks the issuer for another identity
+// token, and the rules for its claims. Who has left a group, or was disabled, loses the right with that request.
+
+// keepLogin keeps what a login is renewed with.
+func (s *Server) keepLogin(ctx context.Context, issued *runapi.Token, who *identity.Identity, g identity.Grant) error {
+	if who.Issuer.Renew == 0 || g.Refresh == "" {
+		return nil
+	}
+	return s.setLogin(ctx, issued.Tenant, hashOf(issued.Secret), who, g)
+}
+
+// setLogin has the token of a hash be of an identity from now on.
+func (s *Server) setLogin(ctx context.Context, team, hash string, who *identity.Identity, g identity.Grant) error {
+	t, err := s.tenant(ctx, team)
+	if err != nil {
+		return err
+	}
+	sealed, err := t.Encrypt(ctx, []byte(g.Refresh))
+	if err != nil {
+		return err
+	}
+	projects, err := json.Marshal(append([]string{}, who.Rule.Projects...))
+	if err != nil {
+		return err
+	}
+	return s.db.alone(ctx, func(t *tx) error {
+		_, err := t.exec("UPDATE husk_tokens SET refresh = ?, asked = ?, role = ?, projects = ?, expires = ? WHERE hash = ?",
+			base64.StdEncoding.EncodeToString(sealed), millis(t.Now()), string(who.Rule.Role), string(projects), millis(t.Now().Add(who.Issuer.Lifetime)), hash)
+		return err
+	})
+}
+
+// expiry tells when the token of a caller is to be looked at again, nil for never: it expires then, or is renewed.
+func (s *Server) expiry(c *caller) <-chan time.Time {
+	if c.expires.IsZero() {
+		return nil
+	}
+	at := c.expires
+	if !c.asked.IsZero() && s.options.Identity != nil {
+		if issuer, err := s.options.Identity.Issuer(c.issuedBy); err == nil && issuer.Renew > 0 {
+			at = c.asked.Add(issuer.Renew)
+		}
+	}
+	return time.After(max(at.Sub(s.db.Now()), 0) + time.Second) // the time of the database is not known to the millisecond
+}
+
+// renew asks the issuer of a caller's login about it, once it is time for that. While the issuer cannot be asked, the token counts until it
+// expires.
+func (s *Server) renew(r *http.Request, c *caller) error {
+	if c.asked.IsZero() || c.expired != nil || s.options.Identity == nil {
+		return nil
+	}
+	issuer, err := s.options.Identity.Issuer(c.issuedBy)
+	if err != nil || issuer.Renew == 0 || s.db.Now().Sub(c.asked) < issuer.Renew {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(r.Context()), timerTime) // what was asked for with is used up
+	defer stop()
+	var sealed string
+	mine := false // and not another request's, or server's
+	if err := s.db.step(ctx, func(t *tx) error {
+		n, err := t.exec("UPDATE husk_tokens SET asked = ? WHERE hash = ? AND asked = ?", millis(t.Now()), c.hash, millis(c.asked))
+		if mine = n == 1; err != nil || !mine {
+			return err
+		}
+		return t.row("SELECT refresh FROM husk_tokens WHERE hash = ?", c.hash).Scan(&sealed)
+	}); err != nil || !mine {
+		return err
+	}
+	who, err := s.askAgain(ctx, c, issuer, sealed)
+	var refused *identity.RefusedError
+	if errors.As(err, &refused) && !refused.Later {
+		return s.endLogin(ctx, c, refused.Reason)
+	}
+	if err != nil {
+		slog.Warn("a login could not be renewed, and ends if that stays so", "tenant", c.tenant, "token", c.name, "expires", c.expires, "error", err)
+		return nil
+	}
+	c.asked = s.db.Now()
+	c.role, c.projects, c.expires = who.Rule.Role, slices.Clone(who.Rule.Projects), s.db.Now().Add(issuer.Lifetime).Truncate(time.Millisecond)
+	return nil
+}
+
+// endLogin has the token of a caller expire. What it has begun under a lease is recorded.
+func (s *Server) endLogin(ctx context.Context, c *caller, reason string) error {
+	c.expires = s.db.Now().Truncate(time.Millisecond)
+	c.expired = &refusal{status: http.StatusUnauthorized, reason: reason, loginEnded: true}
+	err := s.db.step(ctx, func(t *tx) error {
+		if _, err := t.exec("UPDATE husk_tokens SET expires = ?, refresh = '', asked = 0 WHERE hash = ?", millis(c.expires)-1, c.hash); err != nil {
+			return err
+		}
+		return t.audit(c.atIssuer(), "token.end", c.name, "%s", reason)
+	})
+	if err == nil {
+		slog.Info("a login has ended", "tenant", c.tenant, "token", c.name, "reason", reason)
+		s.revoked.tell(c.hash)
+	}
+	return err
+}
+
+// atIssuer is the caller to the audit log where the issuer of a login has decided.
+func (c *caller) atIssuer() *caller {
+	return &caller{tenant: c.tenant, name: c.issuedBy, person: c.person, from: c.from}
+}
+
+// askAgain renews the login of a caller, who is to be the same person in the same team.
+func (s *Server) askAgain(ctx context.Context, c *caller, issuer *identity.Issuer, sealed string) (*identity.Identity, error) {
+	team, err := s.tenant(ctx, c.tenant)
+	if err != nil {
+		return nil, err
+	}
+	text, err := base64.StdEncoding.DecodeString(sealed)
+	if err == nil {
+		text, err = team.Decrypt(ctx, text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	grant, err := issuer.Refresh(ctx, string(text))
+	if err != nil {
+		return nil, err
+	}
+	who, err := s.options.Identity.Verify(ctx, grant.Token, c.tenant, s.db.Now)
+	if err != nil {
+		return nil, err
+	}
+	if who.Issuer != issuer || who.Person != c.person {
+		return nil, &identity.RefusedError{Status: http.StatusUnauthorized, Reason: "the issuer " + issuer.URL + " has renewed the login of another person"}
+	}
+	if who.Rule.Role != c.role || !slices.Equal(who.Rule.Projects, c.projects) {
+		if err := s.db.step(ctx, func(t *tx) error {
+			return t.audit(c.atIssuer(), "token.renew", c.name, "role %s, for %s, projects %q", who.Rule.Role, who.Person, who.Rule.Projects)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return who, s.setLogin(ctx, c.tenant, c.hash, who, grant)
 }

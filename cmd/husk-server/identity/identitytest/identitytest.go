@@ -29,6 +29,10 @@ type Issuer struct {
 	mu sync.Mutex
 	// logins are the claims that somebody has confirmed, by what a device asks with; nil before that.
 	logins map[string]map[string]any
+	// refreshes are the claims of logins, by what the next token of each is asked for with; each counts once.
+	refreshes map[string]map[string]any
+	// change changes the claims of a login whose next token is asked for, and returns the status of the answer.
+	change func(claims map[string]any) int
 	// Secret is what the client of a login has to know, empty for nothing.
 	Secret string
 }
@@ -37,7 +41,7 @@ type Issuer struct {
 func Start(t *testing.T) *Issuer {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
-	i := &Issuer{t: t, key: key, logins: make(map[string]map[string]any)}
+	i := &Issuer{t: t, key: key, logins: make(map[string]map[string]any), refreshes: make(map[string]map[string]any)}
 	answer := func(w http.ResponseWriter, status int, value any) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
@@ -75,7 +79,34 @@ func Start(t *testing.T) *Issuer {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		claims, is := i.logins[device]
+		send := func() {
+			claims["aud"] = r.FormValue("client_id")
+			refresh := rand.Text()
+			i.refreshes[refresh] = claims
+			answer(w, http.StatusOK, map[string]any{"access_token": "unused", "token_type": "bearer", "id_token": i.Token(claims), "refresh_token": refresh})
+		}
 		switch {
+		case r.FormValue("grant_type") == "refresh_token":
+			token := r.FormValue("refresh_token")
+			claims, is = i.refreshes[token]
+			delete(i.refreshes, token)
+			if !is || r.FormValue("client_secret") != i.Secret {
+				refuse("invalid_grant")
+				return
+			}
+			status := http.StatusOK
+			if i.change != nil {
+				status = i.change(claims)
+			}
+			switch status {
+			case http.StatusOK:
+				send()
+			case http.StatusBadRequest:
+				refuse("invalid_grant")
+			default:
+				i.refreshes[token] = claims
+				w.WriteHeader(status)
+			}
 		case r.FormValue("grant_type") != "urn:ietf:params:oauth:grant-type:device_code":
 			refuse("unsupported_grant_type")
 		case r.FormValue("client_secret") != i.Secret:
@@ -86,14 +117,20 @@ func Start(t *testing.T) *Issuer {
 			refuse("authorization_pending")
 		default:
 			delete(i.logins, device)
-			claims["aud"] = r.FormValue("client_id")
-			answer(w, http.StatusOK, map[string]any{"access_token": "unused", "token_type": "bearer", "id_token": i.Token(claims)})
+			send()
 		}
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	i.URL = server.URL
 	return i
+}
+
+// OnRefresh has do change the claims of a login whose next token is asked for. It returns the status of the answer: 400 ends the login.
+func (i *Issuer) OnRefresh(do func(claims map[string]any) int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.change = do
 }
 
 // Confirm confirms the login with a code as somebody with some claims.
