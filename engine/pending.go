@@ -33,7 +33,8 @@ const pendingAdvice = "look for it, then run husk refresh with --adopt-pending-c
 	"or with --clear-pending-creates to forget this warning"
 
 // reportPending warns of operations that an earlier run did not end. Creations stay until the user says what
-// became of them, updates and deletions until their resource is read or gone. Others are forgotten.
+// became of them, updates and deletions until their resource is read or gone. Others are forgotten. The resource that any of them may have
+// changed is read before this run changes it.
 func (d *deployment) reportPending(ctx context.Context) error {
 	if d.StopOnPending {
 		if err := d.adoptEvident(ctx); err != nil {
@@ -58,6 +59,9 @@ func (d *deployment) reportPending(ctx context.Context) error {
 		case pending.Type == state.OperationCreating:
 			creations = append(creations, res.URN)
 			d.warn(res.URN, "%s creating this resource, which may exist or not%s: "+pendingAdvice, earlier, d.proposal(ctx, res))
+			if readable(d.recorder.Lookup(res.URN)) { // it may have been made over the recorded object
+				d.recorder.Doubt(res.URN)
+			}
 		case pending.Type == state.OperationReading || pending.Type == state.OperationImporting:
 			done = done.Ending(op) // they change nothing
 		case !res.Delete && readable(d.recorder.Lookup(res.URN)):

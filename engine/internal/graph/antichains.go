@@ -2,6 +2,7 @@ package graph
 
 import (
 	"slices"
+	"time"
 
 	"github.com/husk-dev/husk/engine/state"
 )
@@ -12,17 +13,27 @@ import (
 //
 // Antichains alone decides the order of deletions. A resource may mean any copy of a resource that it names, so all
 // copies come after it. That can close a cycle: an old copy depends on a resource that now depends on its successor.
-// Only in a cycle, and step by step, fewer dependencies count: one on a component is none on its parts, and a name
-// means the newest copy.
+// Only in a cycle, and step by step, fewer dependencies count: one on a component is one on the parts that existed when the user was last
+// changed, then when it was created, then on none, and then a name means the newest copy.
 func Antichains(c *Copies) [][]int {
 	var out [][]int
-	for i, at := range levels(c, AnyCopy, Rule{Means: AnyCopy.Means, Part: Whole}, Rule{Means: LikelyCopy.Means, Part: Whole}) {
+	lastChanged := earlierPart(func(res *state.Resource) time.Time { return res.Modified })
+	created := earlierPart(func(res *state.Resource) time.Time { return res.Created })
+	rules := []Rule{AnyCopy, {AnyCopy.Means, lastChanged}, {AnyCopy.Means, created}, {AnyCopy.Means, Whole}, {LikelyCopy.Means, Whole}}
+	for i, at := range levels(c, rules...) {
 		for len(out) <= at {
 			out = append(out, nil)
 		}
 		out[at] = append(out[at], i)
 	}
 	return out
+}
+
+// earlierPart takes a component to mean the parts that were created before a time of its user. A state of another tool may have no times.
+func earlierPart(at func(user *state.Resource) time.Time) func(user, part *state.Resource) bool {
+	return func(user, part *state.Resource) bool {
+		return at(user).IsZero() || !part.Created.After(at(user))
+	}
 }
 
 // levels returns the number of the group of each resource by the first Rule. The resources of a circle have groups of their own

@@ -3,6 +3,7 @@ package graph
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -44,6 +45,55 @@ func TestAntichains(t *testing.T) {
 				got = append(got, names)
 			}
 			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// In a circle, users of a component go ahead of the parts that existed before them.
+func TestAntichainsOfComponents(t *testing.T) {
+	custom := func(u, parent urn.URN, needs ...urn.URN) *state.Resource {
+		return &state.Resource{URN: u, Custom: true, Parent: parent, Dependencies: needs}
+	}
+	component := func(u urn.URN, needs ...urn.URN) *state.Resource {
+		return &state.Resource{URN: u, Dependencies: needs}
+	}
+	owned := custom("owned", "")
+	owned.DeletedWith = "web"
+	for name, c := range map[string]struct {
+		changed   urn.URN // in a later run
+		resources []*state.Resource
+		order     []urn.URN
+	}{
+		"deleted with a component whose part uses it": {"", []*state.Resource{
+			component("web"), owned, custom("a", "web", "owned"), custom("user", "", "web"), custom("b", "web", "user"),
+		}, []urn.URN{"b", "user", "a", "owned"}},
+		"components that need each other's parts": {"", []*state.Resource{
+			component("net"), component("web", "net"), custom("a", "web"), custom("b", "web", "a"), custom("user", "net", "web"),
+		}, []urn.URN{"user", "b", "a"}},
+		"used before it had parts": {"", []*state.Resource{
+			component("web"), custom("early", "", "web"), custom("a", "web", "early"), custom("user", "", "web"), custom("b", "web", "user"),
+		}, []urn.URN{"b", "user", "a", "early"}},
+		"changed since": {"early", []*state.Resource{
+			component("web"), custom("early", "", "web"), custom("a", "web", "early"), custom("user", "", "web"), custom("b", "web", "user"),
+		}, []urn.URN{"b", "user", "a", "early"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i, res := range c.resources {
+				res.Created = time.Unix(int64(i), 0)
+				res.Modified = res.Created
+				if res.URN == c.changed {
+					res.Modified = time.Unix(100, 0)
+				}
+			}
+			var got []urn.URN
+			for _, group := range Antichains(NewCopies(c.resources)) {
+				for _, i := range group {
+					if slices.Contains(c.order, c.resources[i].URN) {
+						got = append(got, c.resources[i].URN)
+					}
+				}
+			}
+			require.Equal(t, c.order, got)
 		})
 	}
 }

@@ -16,7 +16,8 @@ import (
 type unfinished struct {
 	// operations are the earlier run's, except the ones that are over.
 	operations map[state.OpID]state.PendingOperation
-	// unsure holds the updates and deletions among them, of resources that are still recorded.
+	// unsure holds the updates and deletions among them, by the recorded resources that they may have changed. So may have a creation,
+	// which is not among them: it is not over when the resource is read.
 	unsure map[urn.URN][]state.OpID
 	// settled holds the operations of resources that were read in this run. They are over once no resource is unsure
 	// because of them.
@@ -69,18 +70,23 @@ func HasCrashed(p state.PendingOperation) bool {
 	return slices.Contains(p.Resource.InitErrors, crashReason)
 }
 
-// Doubt notes that how a resource is cannot be known before it is read, because of an operation.
-func (r *Recorder) Doubt(u urn.URN, op Operation) {
+// Doubt notes that how a resource is cannot be known before it is read, because of operations that are over then.
+func (r *Recorder) Doubt(u urn.URN, ops ...Operation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.unfinished.unsure[u] = append(r.unfinished.unsure[u], op.id)
+	unsure := r.unfinished.unsure[u]
+	for _, op := range ops {
+		unsure = append(unsure, op.id)
+	}
+	r.unfinished.unsure[u] = unsure
 }
 
 // IsUnsure reports whether an earlier run was cut off while it changed the resource.
 func (r *Recorder) IsUnsure(u urn.URN) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.unfinished.unsure[u]) > 0
+	_, unsure := r.unfinished.unsure[u]
+	return unsure
 }
 
 // AnyUnsure reports whether an earlier run was cut off while it changed any resource.
@@ -133,9 +139,9 @@ func (r *Recorder) renameUnfinished(from, to urn.URN, edit func(*state.Resource)
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if p := &r.unfinished; len(p.unsure[from]) > 0 {
-		p.unsure[to] = p.unsure[from]
-		delete(p.unsure, from)
+	if ops, unsure := r.unfinished.unsure[from]; unsure {
+		r.unfinished.unsure[to] = ops
+		delete(r.unfinished.unsure, from)
 	}
 	return rewritten
 }
