@@ -25,10 +25,10 @@ var automation string
 type example struct {
 	// dir and copied have the same meaning as in a program.
 	dir, copied string
-	// command is the command line in the example's README. once and serves are set by its prefix in automation.txt, whose header
-	// describes the prefixes.
-	command      []string
-	once, serves bool
+	// command is the command line in the example's README. once, serves, fills, and balances are set by its prefix in automation.txt,
+	// whose header describes the prefixes.
+	command                       []string
+	once, serves, fills, balances bool
 	// shows is the third column, a description of the example. needs names what the example needs and no stand-in provides. It is empty if
 	// the example runs.
 	shows, needs string
@@ -43,8 +43,10 @@ func parseExamples(text string) (all []example, err error) {
 		e := example{shows: columns[2]}
 		e.copied, e.dir = copiedAndDir(columns[0])
 		command := columns[1]
-		if command, e.once = strings.CutPrefix(command, "once: "); !e.once {
-			command, e.serves = strings.CutPrefix(command, "serves: ")
+		for prefix, is := range map[string]*bool{"once: ": &e.once, "serves: ": &e.serves, "fills: ": &e.fills, "balances: ": &e.balances} {
+			if rest, ok := strings.CutPrefix(command, prefix); ok {
+				command, *is = rest, true
+			}
 		}
 		e.command = strings.Fields(command)
 		if columns[3] != "runs" {
@@ -100,13 +102,15 @@ func (s *websites) has(number int) error {
 	return nil
 }
 
-// drive runs an example: it makes a website, and deletes it.
+// drive runs an example: it makes a website, or a database, and deletes it.
 func (at place) drive(ctx context.Context, e example, root string) error {
 	if err := os.CopyFS(filepath.Join(root, "example"), os.DirFS(filepath.Join(at.in, e.copied))); err != nil {
 		return err
 	}
 	sites := &websites{byPath: map[string][]byte{}}
-	server := httptest.NewServer(sites)
+	routes := http.NewServeMux()
+	routes.Handle("/", sites)
+	server := httptest.NewServer(routes)
 	defer server.Close()
 	dir := filepath.Join(root, "example", strings.TrimPrefix(e.dir, e.copied))
 	if err := at.provide(root, server.URL); err != nil {
@@ -134,6 +138,27 @@ func (at place) drive(ctx context.Context, e example, root string) error {
 		return nil
 	case e.once:
 		return errors.Join(runs(command(e.command...)), sites.has(0))
+	case e.balances:
+		out, err := command(e.command...).CombinedOutput()
+		if err == nil && !bytes.Contains(out, []byte(".elb.example")) {
+			err = errors.New("the output has no load balancer")
+		}
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+		return runs(command(append(e.command, "destroy")...))
+	case e.fills:
+		d, err := serveDatabase(ctx, filepath.Join(root, "database"))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = d.stop() }() // its data is removed
+		routes.Handle("/databases/", d)
+		out, err := command(e.command...).CombinedOutput()
+		if err = errors.Join(err, d.filled(ctx)); err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+		return errors.Join(runs(command(append(e.command, "destroy")...)), d.gone(ctx))
 	}
 	out, err := command(e.command...).CombinedOutput()
 	if err = errors.Join(err, sites.has(1)); err != nil {

@@ -5,8 +5,9 @@
 //	go run -C bench ./reach/programs -husk FILE -in DIR -modules DIR [-only TEXT]
 //
 // The directory of -in has a checkout of each repository, by its name, and what programs import: node_modules with Pulumi's SDK,
-// typescript and ts-node 10, and a virtual environment venv of Python. The directory of -modules has NAME.wasm for each provider:
-// aws is the stand-in in this package's directory. Programs in Go fetch their modules, and need the network.
+// typescript and ts-node 10, and a virtual environment venv of Python. awsx must find the same copy of Pulumi's SDK as the programs. The
+// directory of -modules has NAME.wasm for each provider: aws is the stand-in in this package's directory. Programs in Go fetch their
+// modules, and need the network; those with databases need MariaDB's server.
 package main
 
 import (
@@ -100,7 +101,15 @@ func parse(text string) (all []program, err error) {
 	return all, nil
 }
 
-// place is where programs run. bin has husk by the name of Pulumi's command.
+// docker stands in for Docker's command: it builds nothing, and pushes it nowhere.
+const docker = `#!/bin/sh
+case "$1" in
+version) echo '{"Client":{"Version":"20.10.0"},"Server":{"Version":"20.10.0"}}' ;;
+image) echo sha256:0 ;;
+esac
+`
+
+// place is where programs run. bin has husk by the name of Pulumi's command, and docker.
 type place struct{ husk, in, modules, bin string }
 
 func main() {
@@ -148,6 +157,9 @@ func run(ctx context.Context, at place, only string) error {
 	}
 	defer os.RemoveAll(work)
 	if err := os.Symlink(at.husk, filepath.Join(work, "pulumi")); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(work, "docker"), []byte(docker), 0o755); err != nil {
 		return err
 	}
 	at.bin = work

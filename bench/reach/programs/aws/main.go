@@ -1,9 +1,12 @@
-// Command aws is a provider that stands in for Pulumi's package aws in public programs: it has websites in buckets, and keeps what it is
-// told of all other resources. A web server at the address in WEBSITES has the objects.
+// Command aws is a provider that stands in for Pulumi's package aws in public programs: it has websites in buckets, databases in clusters
+// of RDS, and a default VPC. Of all other resources it keeps what it is told, with names, ARNs, and addresses of nothing. A server at the
+// address in WEBSITES has the objects and the databases.
 package main
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -61,17 +64,37 @@ func (provider) Read(_ context.Context, r abi.ReadRequest) (abi.ReadResponse, er
 }
 
 func (provider) Delete(ctx context.Context, r abi.DeleteRequest) error {
-	if r.Type == "aws:s3/bucketObject:BucketObject" {
-		return send(ctx, http.MethodDelete, r.State)
+	switch r.Type {
+	case "aws:s3/bucketObject:BucketObject":
+		return sendObject(ctx, http.MethodDelete, r.State)
+	case "aws:rds/cluster:Cluster":
+		return sendDatabase(ctx, http.MethodDelete, r.State)
 	}
 	return nil
 }
 
 func (provider) Invoke(_ context.Context, r abi.InvokeRequest) (abi.InvokeResponse, error) {
-	if r.Token != "aws:iam/getPolicyDocument:getPolicyDocument" {
-		return abi.InvokeResponse{}, abi.NewError(abi.ErrorKindUnimplemented, "the stand-in does not have the function "+r.Token)
+	texts := func(all ...string) property.Value {
+		var list []property.Value
+		for _, text := range all {
+			list = append(list, property.String(text))
+		}
+		return property.Array(list...)
 	}
-	return abi.InvokeResponse{Result: r.Args.With("json", property.String("{}"))}, nil
+	switch r.Token {
+	case "aws:iam/getPolicyDocument:getPolicyDocument":
+		return abi.InvokeResponse{Result: r.Args.With("json", property.String("{}"))}, nil
+	case "aws:ec2/getVpc:getVpc":
+		return abi.InvokeResponse{Result: r.Args.With("id", property.String("vpc-1")).With("cidrBlock", property.String("172.31.0.0/16"))}, nil
+	case "aws:ec2/getSubnetIds:getSubnetIds":
+		return abi.InvokeResponse{Result: r.Args.With("id", property.String("vpc-1")).With("ids", texts("subnet-1", "subnet-2"))}, nil
+	case "aws:ecr/getCredentials:getCredentials":
+		token := base64.StdEncoding.EncodeToString([]byte("AWS:password"))
+		return abi.InvokeResponse{Result: r.Args.With("authorizationToken", property.String(token)).With("proxyEndpoint", property.String("https://ecr.example"))}, nil
+	case "aws:index/getAvailabilityZones:getAvailabilityZones":
+		return abi.InvokeResponse{Result: r.Args.With("names", texts("us-west-2a", "us-west-2b")).With("zoneIds", texts("usw2-az1", "usw2-az2"))}, nil
+	}
+	return abi.InvokeResponse{}, abi.NewError(abi.ErrorKindUnimplemented, "the stand-in does not have the function "+r.Token)
 }
 
 // made makes a resource, and returns its state: the inputs, and what programs read from buckets.
@@ -82,19 +105,49 @@ func made(ctx context.Context, typ, id string, inputs property.Map) (property.Ma
 		return inputs.With("bucket", property.String(id)).With("arn", property.String("arn:aws:s3:::"+id)).
 			With("websiteEndpoint", property.String(website)), nil
 	case "aws:s3/bucketObject:BucketObject":
-		return inputs, send(ctx, http.MethodPut, inputs)
+		return inputs, sendObject(ctx, http.MethodPut, inputs)
 	case "aws:s3/bucketPolicy:BucketPolicy":
 		if policy, is := inputs.Get("policy").AsObject(); is { // which AWS has as a text
 			return inputs.With("policy", property.String(policy.String())), nil
 		}
+		return inputs, nil
+	case "aws:rds/cluster:Cluster":
+		return inputs.With("clusterIdentifier", property.String(id)).With("endpoint", property.String("127.0.0.1")), sendDatabase(ctx, http.MethodPut, inputs)
 	}
-	return inputs, nil
+	state := inputs.With("arn", property.String("arn:aws:::"+id))
+	if text(inputs, "name") == "" {
+		state = state.With("name", property.String(id))
+	}
+	switch typ[strings.LastIndex(typ, ":")+1:] {
+	case "LoadBalancer":
+		state = state.With("dnsName", property.String(id+".elb.example"))
+	case "Repository":
+		state = state.With("repositoryUrl", property.String("ecr.example/"+id)).With("registryId", property.String("1"))
+	}
+	return state, nil
 }
 
-// send puts the object of a bucket on the web server, or deletes it there.
-func send(ctx context.Context, method string, object property.Map) error {
-	text := func(name string) string { s, _ := object.Get(name).AsString(); return s }
-	request, err := http.NewRequestWithContext(ctx, method, os.Getenv("WEBSITES")+"/"+text("bucket")+"/"+text("key"), strings.NewReader(text("content")))
+func text(of property.Map, name string) string {
+	s, _ := of.Get(name).AsString()
+	return s
+}
+
+// sendObject puts the object of a bucket on the server, or deletes it there.
+func sendObject(ctx context.Context, method string, object property.Map) error {
+	return send(ctx, method, text(object, "bucket")+"/"+text(object, "key"), text(object, "content"))
+}
+
+// sendDatabase has the server create the database of a cluster, or drop it.
+func sendDatabase(ctx context.Context, method string, cluster property.Map) error {
+	body, err := json.Marshal(map[string]string{"user": text(cluster, "masterUsername"), "password": text(cluster, "masterPassword")})
+	if err != nil {
+		return err
+	}
+	return send(ctx, method, "databases/"+text(cluster, "databaseName"), string(body))
+}
+
+func send(ctx context.Context, method, path, body string) error {
+	request, err := http.NewRequestWithContext(ctx, method, os.Getenv("WEBSITES")+"/"+path, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -103,7 +156,7 @@ func send(ctx context.Context, method string, object property.Map) error {
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("the web server answers %s", response.Status)
+		err = fmt.Errorf("the server answers %s", response.Status)
 	}
 	return errors.Join(err, response.Body.Close())
 }
