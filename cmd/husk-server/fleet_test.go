@@ -285,13 +285,14 @@ func fleet(t *testing.T, s *site, servers int, more ...func() (what string)) {
 	require.NoError(t, err)
 	ticks := map[time.Time]bool{}
 	for _, run := range all {
-		if minute := run.Made.Truncate(time.Minute); run.Operation == "preview" {
+		// The time of SQLite is its server's.
+		if minute := run.Made.Truncate(time.Minute); run.Operation == "preview" && (servers > 1 || *fleetClocks == 0) {
 			require.NotContains(t, ticks, minute, "the schedule has begun two runs")
 			require.WithinRange(t, run.Made, began.Add(-time.Second), time.Now().Add(time.Second))
 			ticks[minute] = true
 		}
 	}
-	if *fleetTime > 5*time.Minute {
+	if servers > 1 && *fleetTime > 5*time.Minute {
 		require.NotEmpty(t, ticks)
 	}
 
