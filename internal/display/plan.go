@@ -27,7 +27,7 @@ func (p *Plan) Event(e engine.Event) {
 			p.operation, p.steps = e.Operation, nil
 		}
 	case engine.StepDone:
-		if !p.executing && e.Step.URN != "" {
+		if !p.executing && e.Step.URN != "" && (!e.Step.Custom || changesSomething(e.Step)) {
 			step := e.Step
 			step.Inputs, step.Diff = nil, nil // which may be large
 			p.steps = append(p.steps, step)
@@ -72,7 +72,7 @@ func newProgress(p *Plan) *progress {
 		if !s.Custom {
 			g.components[s.URN] = s
 		}
-		if s.DefaultProvider || quiet(s.Op) {
+		if !changesSomething(s) {
 			continue
 		}
 		if before := g.byURN[s.URN]; before != nil { // the old copy of a replaced resource
@@ -104,6 +104,9 @@ func newProgress(p *Plan) *progress {
 	}
 	return g
 }
+
+// changesSomething reports whether a step of a plan is one that people see.
+func changesSomething(s engine.StepInfo) bool { return !s.DefaultProvider && !quiet(s.Op) }
 
 func isDeletion(op engine.Op) bool { return op == engine.OpDelete || op == engine.OpDiscard }
 

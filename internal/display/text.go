@@ -46,7 +46,7 @@ type Text struct {
 	// unwritten are lines for the screen that are to stay.
 	unwritten strings.Builder
 	started   engine.Started
-	running   map[urn.URN]*running
+	running   map[urn.URN]*running // those that change something
 	progress  *progress
 	status    string // progress, until the next
 	// preparing are the preparations that take a while.
@@ -150,8 +150,10 @@ func (t *Text) Event(e engine.Event) {
 	case engine.StepStarted:
 		t.status = ""
 		if !e.Step.DefaultProvider {
-			now := time.Now()
-			t.running[key(e.Step)] = &running{step: e.Step, since: now, told: now}
+			if e.Step.Op != engine.OpSame {
+				now := time.Now()
+				t.running[key(e.Step)] = &running{step: e.Step, since: now, told: now}
+			}
 			t.progress.begin(e.Step)
 		}
 	case engine.StepDone:
@@ -367,16 +369,11 @@ func (t *Text) live(now time.Time) []string {
 	return lines
 }
 
-// longest returns the running steps that change something, the longest first.
+// longest returns the running steps, the longest first.
 func (t *Text) longest() []*running {
-	all := slices.Collect(maps.Values(t.running))
-	slices.SortFunc(all, func(a, b *running) int {
-		if c := a.since.Compare(b.since); c != 0 {
-			return c
-		}
-		return strings.Compare(string(key(a.step)), string(key(b.step)))
+	return slices.SortedFunc(maps.Values(t.running), func(a, b *running) int {
+		return cmp.Or(a.since.Compare(b.since), strings.Compare(string(key(a.step)), string(key(b.step))))
 	})
-	return slices.DeleteFunc(all, func(r *running) bool { return r.step.Op == engine.OpSame })
 }
 
 // doing says what a running step does. A preview reads, and plans whatever else an update would do.
