@@ -1,16 +1,17 @@
 package root
 
 import (
+	"runtime"
 	"runtime/debug"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
 const (
-	// unusedHeap, in bytes, counts as heap in use, but takes no memory because nothing writes it.
-	// The collector begins when the heap has doubled, which for a process that ends after a tenth of
-	// a second is at every turn. With this much in use it begins at 64 MB.
-	unusedHeap = 32 << 20
+	// firstPercent is the value of GOGC until the first collection, which is at 4 MB for 100: at 32 MB, which few commands reach.
+	firstPercent = 800
+	// laterShare is the factor of the usual GOGC after it: the next collection is when the heap has tripled, not doubled.
+	laterShare = 2
 	// littleMemory is the memory limit, in bytes, of a process for which that is too much.
 	littleMemory = 512 << 20
 	// heapShare is the part of little memory that the heap may take before the collector works
@@ -19,12 +20,14 @@ const (
 )
 
 // tuneCollector sets the garbage collector up for a short process: fast if there is memory, thrifty if the process's control
-// group has little. It returns an allocation that must stay alive for that.
-func tuneCollector() []byte {
+// group has little.
+func tuneCollector() {
 	limit, err := memlimit.FromCgroup()
-	if err != nil || limit >= littleMemory {
-		return make([]byte, unusedHeap)
+	if err == nil && limit < littleMemory {
+		debug.SetMemoryLimit(int64(limit / heapShare))
+		return
 	}
-	debug.SetMemoryLimit(int64(limit / heapShare))
-	return nil
+	usual := debug.SetGCPercent(firstPercent)
+	// The first collection finds this unused.
+	runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, laterShare*usual)
 }

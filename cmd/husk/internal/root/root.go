@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -45,7 +44,7 @@ func Main(parts *cli.Parts) int {
 }
 
 func begin(given *start.Setup, parts *cli.Parts) int {
-	defer runtime.KeepAlive(tuneCollector())
+	tuneCollector()
 	keepOutput()
 	a := newApp(os.Stdin, os.Stdout, os.Stderr, parts)
 	a.Begins = true
