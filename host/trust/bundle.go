@@ -9,21 +9,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 // BundleType is the media type of bundles that this package writes.
 const BundleType = "application/vnd.dev.sigstore.bundle.v0.3+json"
 
 // bundleTypes are the media types of bundles. The versions differ in their required parts, which are verified anyway.
-var bundleTypes = regexp.MustCompile(`^application/vnd\.dev\.sigstore\.bundle(\+json;version=0\.[123]|\.v0\.[34]\+json)$`)
+var bundleTypes = lazyregexp.Regexp{Syntax: `^application/vnd\.dev\.sigstore\.bundle(\+json;version=0\.[123]|\.v0\.[34]\+json)$`}
 
 // IsBundleType reports whether a media type is the type of bundles, in a version that [ParseBundle] reads.
-func IsBundleType(mediaType string) bool { return bundleTypes.MatchString(mediaType) }
+func IsBundleType(mediaType string) bool { return bundleTypes.Get().MatchString(mediaType) }
 
 // The media types of statements.
 const (

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/husk-dev/husk/internal/base/hostname"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 	"github.com/husk-dev/husk/internal/base/wildcard"
 )
 
@@ -43,11 +44,11 @@ type component struct {
 }
 
 // schemePattern matches the scheme of a URL, which may have a * in a pattern.
-var schemePattern = regexp.MustCompile(`^[A-Za-z*][A-Za-z0-9+.*-]*:`)
+var schemePattern = lazyregexp.Regexp{Syntax: `^[A-Za-z*][A-Za-z0-9+.*-]*:`}
 
 // splitURL returns the components of a URL without a ref.
 func splitURL(text string) (all []component) {
-	if prefix := schemePattern.FindString(text); prefix != "" {
+	if prefix := schemePattern.Get().FindString(text); prefix != "" {
 		all = append(all, component{scheme, strings.TrimSuffix(prefix, ":")})
 		text = text[len(prefix):]
 	}
@@ -141,11 +142,11 @@ func canonicalHost(text string) (name string, ok bool) {
 }
 
 // escape is an octet of a URL in hexadecimal digits.
-var escape = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+var escape = lazyregexp.Regexp{Syntax: `%[0-9A-Fa-f]{2}`}
 
 // plainEscapes decodes what needs no escape.
 func plainEscapes(text string) string {
-	return escape.ReplaceAllStringFunc(text, func(escaped string) string {
+	return escape.Get().ReplaceAllStringFunc(text, func(escaped string) string {
 		if n, err := strconv.ParseUint(escaped[1:], 16, 8); err == nil && (n >= 'a' && n <= 'z' || n >= 'A' && n <= 'Z' || n >= '0' && n <= '9' || strings.ContainsRune("-._~", rune(n))) {
 			return string(rune(n))
 		}

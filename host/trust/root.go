@@ -8,14 +8,14 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"regexp"
 	"time"
 
 	"github.com/husk-dev/husk/internal/base/intake"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 // rootTypes are the media types of trusted roots.
-var rootTypes = regexp.MustCompile(`^application/vnd\.dev\.sigstore\.trustedroot(\+json;version=0\.1|\.v0\.[12]\+json)$`)
+var rootTypes = lazyregexp.Regexp{Syntax: `^application/vnd\.dev\.sigstore\.trustedroot(\+json;version=0\.1|\.v0\.[12]\+json)$`}
 
 // Root has the authorities and logs that a user trusts to say who somebody is, and when something was signed: what
 // sigstore calls a trusted root.
@@ -100,7 +100,7 @@ func ParseRoot(raw []byte) (*Root, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the trusted root cannot be read: %w", err)
 		}
-		if !rootTypes.MatchString(doc.MediaType) {
+		if !rootTypes.Get().MatchString(doc.MediaType) {
 			return nil, fmt.Errorf("the trusted root has the type %q, which is not a sigstore trusted root of a version that is known", doc.MediaType)
 		}
 		if err := all.add(doc); err != nil {

@@ -5,10 +5,11 @@ import (
 	"crypto"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 // Signer is who has signed.
@@ -170,9 +171,9 @@ func signsDigest(content []byte, algorithm string, digest []byte) bool {
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
-var digestSyntax = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var digestSyntax = lazyregexp.Regexp{Syntax: `^[0-9a-f]{64}$`}
 
 func cutDigest(text string) (string, bool) {
 	digits, ok := strings.CutPrefix(text, digestPrefix)
-	return digits, ok && digestSyntax.MatchString(digits)
+	return digits, ok && digestSyntax.Get().MatchString(digits)
 }

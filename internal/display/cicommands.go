@@ -3,10 +3,11 @@ package display
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 // Services that run commands read their output, and take some of it for commands to the service:
@@ -20,14 +21,14 @@ import (
 // escaped anyway. No text of husk looks like that, so it comes from strangers, and one character of it
 // becomes a Go escape.
 
-var bracketCommand = regexp.MustCompile(`##[A-Za-z]*\[`)
+var bracketCommand = lazyregexp.Regexp{Syntax: `##[A-Za-z]*\[`}
 
 // defuse returns text in which no line is a command to a service that runs husk. begun reports whether the
 // line that text continues has a character other than white space, the second result the same for the text
 // that follows.
 func defuse(text string, begun bool) (string, bool) {
 	if strings.Contains(text, "##") {
-		text = bracketCommand.ReplaceAllStringFunc(text, func(command string) string { return `#\x23` + command[2:] })
+		text = bracketCommand.Get().ReplaceAllStringFunc(text, func(command string) string { return `#\x23` + command[2:] })
 	}
 	var b strings.Builder
 	written := 0
@@ -71,7 +72,7 @@ func leading(line string) int {
 	n := 0
 	for n < len(line) {
 		if line[n] == '\x1b' {
-			code := colour.FindString(line[n:])
+			code := colour.Get().FindString(line[n:])
 			if code == "" {
 				break
 			}
@@ -88,7 +89,7 @@ func leading(line string) int {
 }
 
 // colour matches the escapes that [Style] writes.
-var colour = regexp.MustCompile(`^\x1b\[[0-9;]*m`)
+var colour = lazyregexp.Regexp{Syntax: `^\x1b\[[0-9;]*m`}
 
 // groupCommand returns the escape of the first character of a line that begins with a command of Buildkite.
 // ok is false for other lines.
@@ -108,5 +109,5 @@ func defuseJSON(text []byte) []byte {
 	if !bytes.Contains(text, []byte("##")) {
 		return text
 	}
-	return bracketCommand.ReplaceAllFunc(text, func(command []byte) []byte { return append([]byte(`\u0023`), command[1:]...) })
+	return bracketCommand.Get().ReplaceAllFunc(text, func(command []byte) []byte { return append([]byte(`\u0023`), command[1:]...) })
 }

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 
 	"golang.org/x/term"
 
 	"github.com/husk-dev/husk/engine/redact"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 	"github.com/husk-dev/husk/internal/base/printable"
 )
 
@@ -139,17 +139,17 @@ func Escape(text string) string { return printable.Escape(text, printable.IsUnsa
 // aligned with them.
 func EscapeLines(text string) string { return printable.Text(text) }
 
-var anyColour = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+var anyColour = lazyregexp.Regexp{Syntax: `\x1b\[[0-9;]*m`}
 
 // harmless are the codes that change how text looks and hide none of it: not its background, nor black, conceal, or blinking.
-var harmless = regexp.MustCompile(`^(0|1|2|3|4|22|23|24|3[1-79]|9[0-7])?$`)
+var harmless = lazyregexp.Regexp{Syntax: `^(0|1|2|3|4|22|23|24|3[1-79]|9[0-7])?$`}
 
 // EscapeButColour is [Escape] for a line of another machine, whose colours stay if coloured is set. They end with it.
 func EscapeButColour(text string, coloured bool) string {
 	var b strings.Builder
 	painted := false
 	for {
-		at := anyColour.FindStringIndex(text)
+		at := anyColour.Get().FindStringIndex(text)
 		if at == nil {
 			break
 		}
@@ -158,7 +158,7 @@ func EscapeButColour(text string, coloured bool) string {
 		text = text[at[1]:]
 		fine := coloured
 		for one := range strings.SplitSeq(code[len("\x1b["):len(code)-len("m")], ";") {
-			fine = fine && harmless.MatchString(one)
+			fine = fine && harmless.Get().MatchString(one)
 		}
 		if fine {
 			painted = true
@@ -173,7 +173,7 @@ func EscapeButColour(text string, coloured bool) string {
 }
 
 // WithoutColour returns text without the codes that change colours.
-func WithoutColour(text string) string { return anyColour.ReplaceAllString(text, "") }
+func WithoutColour(text string) string { return anyColour.Get().ReplaceAllString(text, "") }
 
 // EscapeJSON makes JSON safe to show. Characters that JSON allows in strings, and that control a terminal,
 // reorder text, or are a command to a service, become escapes of JSON.

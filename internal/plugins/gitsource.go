@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/husk-dev/husk/internal/base/confined"
 	"github.com/husk-dev/husk/internal/base/gitcommand"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 	"github.com/husk-dev/husk/internal/plugins/lockfile"
 	"github.com/husk-dev/husk/internal/registry"
 )
@@ -19,7 +19,7 @@ import (
 // A provider in a repository of git is built from source. The lock pins the commit and the digest of the module, so another
 // machine builds the same module or reports a difference.
 
-var commitSyntax = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+var commitSyntax = lazyregexp.Regexp{Syntax: `^[0-9a-f]{40}([0-9a-f]{24})?$`}
 
 // Fetch returns the file of a module that a lock pins: sources in git are built, and other modules are received.
 func (p *Plugins) Fetch(ctx context.Context, client *registry.Client, from registry.Source, locked *lockfile.Provider) (string, error) {
@@ -51,7 +51,7 @@ func (p *Plugins) BuildCommit(ctx context.Context, client *registry.Client, from
 	if client.Offline() {
 		return none, "", fmt.Errorf("%s: %w", from, registry.ErrOffline)
 	}
-	if commit != "" && !commitSyntax.MatchString(commit) {
+	if commit != "" && !commitSyntax.Get().MatchString(commit) {
 		return none, "", fmt.Errorf("husk.lock has the commit %q of %s, which is none: remove the entry, and run husk install", commit, from)
 	}
 	origin := origin{source: from.String(), from: &from, witnessed: true}
@@ -151,7 +151,7 @@ func belongs(ctx context.Context, from registry.Source, commit string) error {
 		return err
 	}
 	within := []string{"refs/heads", "refs/tags"}
-	if from.Ref != "" && !commitSyntax.MatchString(from.Ref) {
+	if from.Ref != "" && !commitSyntax.Get().MatchString(from.Ref) {
 		within = []string{"refs/heads/" + from.Ref, "refs/tags/" + from.Ref}
 	}
 	const contains = "husk: it contains the commit" // what git warns of is in the text as well

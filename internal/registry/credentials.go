@@ -6,11 +6,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	orasregistry "oras.land/oras-go/v2/registry"
+
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 // Credentials are for the registry that they were stored for, by its scheme, host, and port. A registry may say that its
@@ -104,11 +105,11 @@ func Asked(r *http.Request) string {
 }
 
 // realmSyntax matches the realm in a challenge.
-var realmSyntax = regexp.MustCompile(`(?i)^\s*bearer\s(?:.*[\s,])?realm\s*=\s*"([^"]*)"`)
+var realmSyntax = lazyregexp.Regexp{Syntax: `(?i)^\s*bearer\s(?:.*[\s,])?realm\s*=\s*"([^"]*)"`}
 
 // ChallengedRealm returns the URL at which a challenge has tokens issued, empty for none.
 func ChallengedRealm(challenge string) string {
-	if found := realmSyntax.FindStringSubmatch(challenge); found != nil {
+	if found := realmSyntax.Get().FindStringSubmatch(challenge); found != nil {
 		return found[1]
 	}
 	return ""

@@ -10,11 +10,12 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/blang/semver/v4"
 	orasregistry "oras.land/oras-go/v2/registry"
+
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 // Kind is where a source is.
@@ -83,7 +84,7 @@ func ParseSource(text string) (Source, error) {
 	case strings.HasPrefix(text, schemeGit):
 		return parseGit(text)
 	}
-	if nameSyntax.MatchString(text) {
+	if nameSyntax.Get().MatchString(text) {
 		return Source{Kind: Named, Repository: text}, nil
 	}
 	return Source{}, fmt.Errorf("%q is not a source: it has the form oci://registry.example.com/namespace/name, https://example.com/name.wasm, git+https://example.com/repository//directory@ref, or oci-layout:directory, or is a name such as namespace/name that the registries under plugins.registries have; a file or directory of source is named as path", text)
@@ -99,7 +100,7 @@ func (s Source) IsVersionTag() bool {
 func IsGit(text string) bool { return strings.HasPrefix(text, schemeGit) }
 
 // nameSyntax matches names of one or two parts.
-var nameSyntax = regexp.MustCompile(`^[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)?$`)
+var nameSyntax = lazyregexp.Regexp{Syntax: `^[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)?$`}
 
 // Registry is where names are looked up: a host, perhaps with a namespace.
 type Registry struct{ prefix string }
@@ -122,7 +123,7 @@ func (r Registry) Source(named Source) Source {
 }
 
 // refSyntax matches the accepted branches, tags, and commits: git allows more.
-var refSyntax = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/+-]*$`)
+var refSyntax = lazyregexp.Regexp{Syntax: `^[A-Za-z0-9][A-Za-z0-9._/+-]*$`}
 
 // parseGit reads git+https://HOST/REPOSITORY//DIRECTORY@REF.
 func parseGit(text string) (Source, error) {
@@ -134,7 +135,7 @@ func parseGit(text string) (Source, error) {
 	}
 	if at := strings.LastIndexByte(place, '@'); at > strings.IndexByte(place, '/') && at > 0 {
 		place, s.Ref = place[:at], place[at+1:]
-		if !refSyntax.MatchString(s.Ref) || strings.Contains(s.Ref, "..") {
+		if !refSyntax.Get().MatchString(s.Ref) || strings.Contains(s.Ref, "..") {
 			return s, fmt.Errorf("%q has the branch or tag %q, which is not taken", text, s.Ref)
 		}
 	}

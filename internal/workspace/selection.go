@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/internal/base/checkedjson"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 // selection is the file with the selected stack.
@@ -55,11 +55,11 @@ func StackOf(project *program.Project, given string) (string, error) {
 }
 
 // stackFile matches the names of stacks' configuration files.
-var stackFile = regexp.MustCompile(`^(?:Husk|Pulumi)\.(.+)\.ya?ml$`)
+var stackFile = lazyregexp.Regexp{Syntax: `^(?:Husk|Pulumi)\.(.+)\.ya?ml$`}
 
 // StackOfFile returns the stack whose configuration a file of that name holds. ok is false for other files.
 func StackOfFile(name string) (stack string, ok bool) {
-	m := stackFile.FindStringSubmatch(name)
+	m := stackFile.Get().FindStringSubmatch(name)
 	if m == nil {
 		return "", false
 	}

@@ -3,12 +3,12 @@ package guestcall
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 	"github.com/husk-dev/husk/internal/base/printable"
 	"github.com/husk-dev/husk/internal/wasm/meter"
 )
@@ -145,19 +145,19 @@ func (t *trace) frames() []string {
 }
 
 // wazero writes a frame as module.function(parameters) results, here without a module name.
-var frameSyntax = regexp.MustCompile(`^\.?(.+?)\([a-z0-9, ]*\)(?: [a-z0-9(), ]+)?$`)
+var frameSyntax = lazyregexp.Regexp{Syntax: `^\.?(.+?)\([a-z0-9, ]*\)(?: [a-z0-9(), ]+)?$`}
 
 // wazero writes the places of a frame below it, the innermost of inlined ones first, if the module has DWARF.
-var placeSyntax = regexp.MustCompile(`^0x[0-9a-f]+: (.+?:[0-9]+)(?::[0-9]+)?(?: \(inlined\))?$`)
+var placeSyntax = lazyregexp.Regexp{Syntax: `^0x[0-9a-f]+: (.+?:[0-9]+)(?::[0-9]+)?(?: \(inlined\))?$`}
 
 // wasmTrace reads a stack trace of wazero.
 func wasmTrace(stack string) (t trace) {
 	function, place := "", ""
 	for line := range strings.SplitSeq(stack, "\n") {
 		line = strings.TrimSpace(line)
-		if at := placeSyntax.FindStringSubmatch(line); at != nil && place == "" {
+		if at := placeSyntax.Get().FindStringSubmatch(line); at != nil && place == "" {
 			place = base(at[1])
-		} else if m := frameSyntax.FindStringSubmatch(line); m != nil {
+		} else if m := frameSyntax.Get().FindStringSubmatch(line); m != nil {
 			if function != "" {
 				t.add(function, place)
 			}

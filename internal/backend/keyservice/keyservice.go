@@ -18,10 +18,10 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/husk-dev/husk/engine/secrets"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 const (
@@ -42,7 +42,7 @@ var (
 )
 
 // keyPattern matches the name of a key, which becomes part of a URL and of a command line.
-var keyPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var keyPattern = lazyregexp.Regexp{Syntax: `^[A-Za-z0-9][A-Za-z0-9._-]*$`}
 
 // Open returns the service of a URL: hashivault://KEY, with ?engine=PATH unless that is transit, or command://KEY.
 func Open(text string) (secrets.KeyService, error) {
@@ -51,7 +51,7 @@ func Open(text string) (secrets.KeyService, error) {
 		return nil, fmt.Errorf("husk knows the key services %s://KEY, of HashiCorp Vault, and %s://KEY, a command of yours in %s, which may ask %s",
 			vaultScheme, commandScheme, CommandVariable, u.Scheme)
 	}
-	if err != nil || !keyPattern.MatchString(u.Host) || u.Path != "" || u.User != nil {
+	if err != nil || !keyPattern.Get().MatchString(u.Host) || u.Path != "" || u.User != nil {
 		return nil, errors.New("a key service is written as hashivault://KEY or command://KEY")
 	}
 	query := u.Query()

@@ -2,13 +2,13 @@ package remote
 
 import (
 	"net/http"
-	"regexp"
 	"strconv"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 // scope is the name space of a client's identifiers. The same identifier in another scope names something else, which cannot be
@@ -48,17 +48,22 @@ type form struct {
 	is   func(string) bool
 }
 
+// matches returns the test whether a text has a syntax.
+func matches(syntax *lazyregexp.Regexp) func(string) bool {
+	return func(text string) bool { return syntax.Get().MatchString(text) }
+}
+
 // secretID is the form of identifiers that a client chooses for a lease or a call. None can be guessed.
-var secretID = form{"identifier of a lease or a call", regexp.MustCompile(`^[A-Za-z0-9]{16,64}$`).MatchString}
+var secretID = form{"identifier of a lease or a call", matches(&lazyregexp.Regexp{Syntax: `^[A-Za-z0-9]{16,64}$`})}
 
 // The forms of [request.ID].
 var (
 	noID       = form{"identifier here", func(id string) bool { return id == "" }}
-	moduleID   = form{"digest of a module", regexp.MustCompile(`^sha256:[0-9a-f]{64}$`).MatchString}
+	moduleID   = form{"digest of a module", matches(&lazyregexp.Regexp{Syntax: `^sha256:[0-9a-f]{64}$`})}
 	providerID = form{"name of a provider", func(id string) bool { return backend.CheckProvider(id) == nil }}
 	recordID   = form{"ID of the record of a run", func(id string) bool { return backend.CheckRecord(id) == nil }}
 	endingID   = form{recordID.what, func(id string) bool { return id == "" || recordID.is(id) }}
-	backupID   = form{"ID of a backup", regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`).MatchString}
+	backupID   = form{"ID of a backup", matches(&lazyregexp.Regexp{Syntax: `^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`})}
 )
 
 // versionForm is the form of [request.ExpectedVersion], which the server has given.

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
-	"regexp"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 	"github.com/husk-dev/husk/internal/base/printable"
 )
 
@@ -206,12 +206,12 @@ func hidden(place string) func(text string) string {
 		if place != "" {
 			text = strings.ReplaceAll(text, place, "the server")
 		}
-		return absolutePath.ReplaceAllString(text, "${1}a file of the server")
+		return absolutePath.Get().ReplaceAllString(text, "${1}a file of the server")
 	}
 }
 
 // absolutePath is a path of this machine, which no text for clients needs. The text before it is not part of a URL or a name.
-var absolutePath = regexp.MustCompile(`(^|[\s"'(\[=` + "`" + `])(?:file:)?(?:/|[A-Za-z]:[\\/]|\\\\)[^\s"')\],;` + "`" + `]+`)
+var absolutePath = lazyregexp.Regexp{Syntax: `(^|[\s"'(\[=` + "`" + `])(?:file:)?(?:/|[A-Za-z]:[\\/]|\\\\)[^\s"')\],;` + "`" + `]+`}
 
 // failureOf describes an error of the store in a place, which clients do not get to know.
 func failureOf(err error, place string) *failure {

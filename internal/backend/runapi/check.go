@@ -4,23 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 var (
-	idForm     = regexp.MustCompile(`^[A-Z0-9]{26}$`)
-	digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	idForm     = lazyregexp.Regexp{Syntax: `^[A-Z0-9]{26}$`}
+	digestForm = lazyregexp.Regexp{Syntax: `^sha256:[0-9a-f]{64}$`}
 )
 
 // IsID reports whether a text can be the ID of a run.
-func IsID(text string) bool { return idForm.MatchString(text) }
+func IsID(text string) bool { return idForm.Get().MatchString(text) }
 
 // IsDigest reports whether a text is the digest of a bundle.
-func IsDigest(text string) bool { return digestForm.MatchString(text) }
+func IsDigest(text string) bool { return digestForm.Get().MatchString(text) }
 
 const (
 	// maxOptions bounds the options of a run, and maxOptionBytes all of their texts, in bytes.
@@ -61,10 +61,10 @@ func (n *NewRun) Check() error {
 }
 
 // teamForm matches the name of a team.
-var teamForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+var teamForm = lazyregexp.Regexp{Syntax: `^[a-z][a-z0-9_]{0,39}$`}
 
 // IsTeam reports whether a text can be the name of a team.
-func IsTeam(text string) bool { return teamForm.MatchString(text) }
+func IsTeam(text string) bool { return teamForm.Get().MatchString(text) }
 
 // Check returns an error for an invalid run of a server: its names become file names at the worker, and its options flags.
 func (c *Claim) Check() error {

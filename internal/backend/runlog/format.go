@@ -9,10 +9,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"time"
 
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 const (
@@ -184,7 +184,7 @@ func decode(text []byte) (*Entry, error) {
 }
 
 // idPattern matches the names of records: the time of the start, the command, and the process.
-var idPattern = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}\.[0-9]{3}Z-[a-z-]+-[0-9]+$`)
+var idPattern = lazyregexp.Regexp{Syntax: `^[0-9]{8}T[0-9]{6}\.[0-9]{3}Z-[a-z-]+-[0-9]+$`}
 
 func idOf(h Header) string {
 	return fmt.Sprintf("%s-%s-%d", h.Start.UTC().Format("20060102T150405.000Z"), h.Kind, h.PID)
@@ -192,7 +192,7 @@ func idOf(h Header) string {
 
 // path returns the file of a record, and an error for a text that names none.
 func path(dir, id string) (string, error) {
-	if !idPattern.MatchString(id) {
+	if !idPattern.Get().MatchString(id) {
 		return "", fmt.Errorf("there is no record %q: names are like 20261123T134500.000Z-up-4711", id)
 	}
 	return filepath.Join(dir, id+suffix), nil

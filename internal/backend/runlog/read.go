@@ -41,7 +41,7 @@ func List(dir string) ([]Record, error) {
 	var out []Record
 	for _, entry := range slices.Backward(entries) {
 		id, ok := strings.CutSuffix(entry.Name(), suffix)
-		if !ok || !idPattern.MatchString(id) {
+		if !ok || !idPattern.Get().MatchString(id) {
 			continue
 		}
 		if r, err := Describe(dir, id); err == nil {

@@ -369,7 +369,7 @@ func prune(dir string) {
 	for i := len(entries) - 1; i >= 0; i-- { // they are sorted by name, which begins with the time
 		id, ok := strings.CutSuffix(entries[i].Name(), suffix)
 		info, err := entries[i].Info()
-		if !ok || !idPattern.MatchString(id) || err != nil {
+		if !ok || !idPattern.Get().MatchString(id) || err != nil {
 			continue
 		}
 		kept++

@@ -3,10 +3,11 @@
 package excerpt
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 const (
@@ -26,10 +27,10 @@ func Of(rendering string) string {
 func Whole(rendering string) string { return shortHashes(rendering) }
 
 // hash matches the hash of an asset or archive, and any quoted text, whose contents are not a hash.
-var hash = regexp.MustCompile(`"(?:[^"\\]|\\.)*"| [0-9a-f]{64}\)`)
+var hash = lazyregexp.Regexp{Syntax: `"(?:[^"\\]|\\.)*"| [0-9a-f]{64}\)`}
 
 func shortHashes(rendering string) string {
-	return hash.ReplaceAllStringFunc(rendering, func(found string) string {
+	return hash.Get().ReplaceAllStringFunc(rendering, func(found string) string {
 		if found[0] == '"' {
 			return found
 		}

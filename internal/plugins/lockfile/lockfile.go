@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/host/trust"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 	"github.com/husk-dev/husk/internal/base/sorted"
 	"github.com/husk-dev/husk/internal/base/versionrange"
 )
@@ -193,12 +193,12 @@ func (d decoder) number(n *yaml.Node, what string) (int64, bool) {
 	return number, true
 }
 
-var digestSyntax = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+var digestSyntax = lazyregexp.Regexp{Syntax: `^sha256:[0-9a-f]{64}$`}
 
 func (d decoder) digest(what string) func(n *yaml.Node) (string, bool) {
 	return func(n *yaml.Node) (string, bool) {
 		text, ok := d.Text(n, what)
-		if ok && !digestSyntax.MatchString(text) {
+		if ok && !digestSyntax.Get().MatchString(text) {
 			d.Errorf(n, "%q is not a digest, which is sha256: and 64 hexadecimal digits", text)
 			return "", false
 		}

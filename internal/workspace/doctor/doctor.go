@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/plugins/lockfile"
@@ -93,12 +93,12 @@ func (m Machine) compiler() Finding {
 // leastGo is the minor version of Go 1 that builds providers.
 const leastGo = 25
 
-var goVersion = regexp.MustCompile(`go1\.(\d+)`)
+var goVersion = lazyregexp.Regexp{Syntax: `go1\.(\d+)`}
 
 func (m Machine) toolchain(ctx context.Context) Finding {
 	text, err := m.GoVersion(ctx)
 	f := Finding{Check: "go", Level: Good, Found: strings.TrimPrefix(text, "go version ")}
-	found := goVersion.FindStringSubmatch(text)
+	found := goVersion.Get().FindStringSubmatch(text)
 	switch {
 	case err != nil:
 		f.Level, f.Found = Warning, "there is no Go, so providers cannot be built from source"

@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	guestsdk "github.com/husk-dev/husk/guest-sdk"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 	"github.com/husk-dev/husk/internal/build/husksource"
 )
 
@@ -109,11 +110,11 @@ func Named(name string) []Template {
 }
 
 // nameSyntax matches names that are valid for projects, packages, and Go modules alike.
-var nameSyntax = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+var nameSyntax = lazyregexp.Regexp{Syntax: `^[a-z][a-z0-9]*(-[a-z0-9]+)*$`}
 
 // CheckName returns an error for a name that a project or package cannot have.
 func CheckName(name string) error {
-	if !nameSyntax.MatchString(name) || len(name) > 50 {
+	if !nameSyntax.Get().MatchString(name) || len(name) > 50 {
 		return fmt.Errorf("%q cannot be the name: it must begin with a lowercase letter, and have lowercase letters, digits, and single dashes only", name)
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/program/yamlprogram"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 	"github.com/husk-dev/husk/internal/plugins"
 	"github.com/husk-dev/husk/internal/plugins/install"
 	"github.com/husk-dev/husk/internal/port/known"
@@ -41,11 +41,11 @@ func (u *usedPackages) Package(_ context.Context, p program.Package) (*schema.Pa
 // sdks find the SDKs of Pulumi's packages that programs of a runtime require, in the files that list them.
 var sdks = map[string]struct {
 	files   []string
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 }{
-	"nodejs": {[]string{"package.json"}, regexp.MustCompile(`"@pulumi(?:verse)?/([a-z0-9-]+)"\s*:`)},
-	"python": {[]string{"requirements.txt", "pyproject.toml"}, regexp.MustCompile(`(?m)^[\s"']*pulumi(?:verse)?[-_]([a-z0-9_-]+)`)},
-	"go":     {[]string{"go.mod"}, regexp.MustCompile(`github\.com/pulumi(?:verse)?/pulumi-([a-z0-9-]+)/sdk`)},
+	"nodejs": {[]string{"package.json"}, &lazyregexp.Regexp{Syntax: `"@pulumi(?:verse)?/([a-z0-9-]+)"\s*:`}},
+	"python": {[]string{"requirements.txt", "pyproject.toml"}, &lazyregexp.Regexp{Syntax: `(?m)^[\s"']*pulumi(?:verse)?[-_]([a-z0-9_-]+)`}},
+	"go":     {[]string{"go.mod"}, &lazyregexp.Regexp{Syntax: `github\.com/pulumi(?:verse)?/pulumi-([a-z0-9-]+)/sdk`}},
 }
 
 // unlisted returns the packages that the project's program uses, as far as its text tells, and that the project has no provider
@@ -60,7 +60,7 @@ func unlisted(ctx context.Context, project *program.Project) []string {
 		if err != nil {
 			continue
 		}
-		for _, found := range sdks[project.Runtime].pattern.FindAllSubmatch(text, -1) {
+		for _, found := range sdks[project.Runtime].pattern.Get().FindAllSubmatch(text, -1) {
 			used.sources = append(used.sources, strings.ReplaceAll(string(found[1]), "_", "-"))
 		}
 	}

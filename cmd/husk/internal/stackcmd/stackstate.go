@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/secrets"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -62,7 +62,7 @@ func (a commands) stackOutput() *cobra.Command {
 }
 
 // shellName matches the name of a variable in a shell.
-var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var shellName = lazyregexp.Regexp{Syntax: `^[A-Za-z_][A-Za-z0-9_]*$`}
 
 // writeShell writes outputs, or the one that is named, as assignments that a shell evaluates. Nothing in a value is more than text.
 func (a commands) writeShell(shown map[string]any, args []string, stack string) error {
@@ -75,7 +75,7 @@ func (a commands) writeShell(shown map[string]any, args []string, stack string) 
 		if err != nil {
 			return err
 		}
-		if !shellName.MatchString(name) {
+		if !shellName.Get().MatchString(name) {
 			a.Say("The output %q is left out: a shell has no variable of that name. husk stack output %[1]q shows it.", name)
 			continue
 		}
