@@ -28,7 +28,7 @@ func ParseGrants(dir string, anyHost bool, texts []string) (host.Grants, error) 
 
 // AddLimits adds the flag of all commands that run providers.
 func (a *App) AddLimits(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&a.limits, "limit", nil,
+	flags.Var(Repeated(&a.limits), "limit",
 		"set a limit for all providers or for one, overriding the project: NAME=VALUE or PROVIDER:NAME=VALUE, such as memory=512MiB or time=2h; can be repeated")
 }
 

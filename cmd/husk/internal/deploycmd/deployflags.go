@@ -135,10 +135,10 @@ func (f *deployFlags) add(cmd *cobra.Command, names string) {
 			flags.IntVarP(value, flag.name, flag.short, 0, flag.usage)
 		case *string:
 			flags.StringVarP(value, flag.name, flag.short, "", flag.usage)
+		case *[]string:
+			flags.VarP(cli.Repeated(value), flag.name, flag.short, flag.usage)
 		case cli.Words:
 			flags.VarP(value, flag.name, flag.short, flag.usage)
-		case *[]string:
-			flags.StringArrayVarP(value, flag.name, flag.short, nil, flag.usage)
 		}
 	}
 	f.refreshFlag = flags.Lookup("refresh")

@@ -63,7 +63,6 @@ func (a commands) graph() *cobra.Command {
 			"--preview draws the resources that the program would make instead, with the update's step for each. The\n" +
 			"format follows the name of the file: .svg, .dot (for Graphviz), or .mmd (Mermaid, which Markdown viewers\n" +
 			"draw).",
-		Example: "  husk graph -o stack.svg\n  husk graph --preview -o change.svg\n  husk graph | dot -Tpdf > stack.pdf",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			write, err := graphWriter(format, file)
 			if err != nil {

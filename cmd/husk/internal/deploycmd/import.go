@@ -48,8 +48,6 @@ func (a commands) importCommand() *cobra.Command {
 			"FILE is - for standard input. Providers start from the attributes in it, so objects without an ID can be\n" +
 			"imported, too. The program refers to other resources where Terraform knows of a dependency. Resources\n" +
 			"that the stack already has stay as they are, so you can run the command again.",
-		Example: "  husk import local:File page public/index.html\n  husk import --file resources.json --out imported.yaml\n" +
-			"  terraform state pull > terraform.tfstate\n  husk import --from tfstate terraform.tfstate --out imported.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error { return i.run(cmd.Context(), f, args) },
 	}
 	flags := cmd.Flags()

@@ -28,7 +28,7 @@ type remoteFlags struct {
 func (f *remoteFlags) add(cmd *cobra.Command, changes bool) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.remote, "remote", false, "have a worker of the server do it: see docs/runners.md")
-	flags.StringArrayVar(&f.labels, "label", nil, "with --remote: by a worker with this label, NAME=VALUE; can be repeated")
+	flags.Var(cli.Repeated(&f.labels), "label", "with --remote: by a worker with this label, NAME=VALUE; can be repeated")
 	flags.StringVar(&f.message, "message", "", "with --remote: the reason for the run")
 	if changes {
 		flags.BoolVar(&f.approval, "require-approval", false, "with --remote: after another person has approved the plan")

@@ -40,7 +40,7 @@ func (a commands) watch() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&update, "up", false, "update the stack instead of previewing, without confirmation")
-	cmd.Flags().StringArrayVar(&paths, "path", nil, "watch this file or directory as well; can be repeated")
+	cmd.Flags().Var(cli.Repeated(&paths), "path", "watch this file or directory as well; can be repeated")
 	f.add(cmd, updateFlags+shownFlags)
 	a.AddLimits(cmd.Flags())
 	return cmd

@@ -32,9 +32,9 @@ type askFlags struct {
 }
 
 func (f *askFlags) add(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.grants, "grant", nil, "grant "+grant.Flags("")+"; can be repeated")
-	flags.StringArrayVar(&f.config, "config", nil, "configure the provider with NAME=VALUE; lists and objects are JSON; can be repeated")
-	flags.StringArrayVar(&f.parameters, "parameter", nil, "parameterize the provider with this argument; can be repeated")
+	flags.Var(cli.Repeated(&f.grants), "grant", "grant "+grant.Flags("")+"; can be repeated")
+	flags.Var(cli.Repeated(&f.config), "config", "configure the provider with NAME=VALUE; lists and objects are JSON; can be repeated")
+	flags.Var(cli.Repeated(&f.parameters), "parameter", "parameterize the provider with this argument; can be repeated")
 	flags.BoolVar(&f.extension, "extension", false, "add the parameterized package as an extension, beside the provider's own")
 }
 
@@ -255,7 +255,6 @@ func (a commands) providerList() *cobra.Command {
 		Use: "list FILE|NAME TYPE", Short: "List existing objects of a type, with the IDs to import them by",
 		Long: "List existing objects of a type, whether or not a stack manages them, with the IDs to import them by.\n" +
 			"The provider needs the grants and the configuration with which it reaches the objects.",
-		Example: "  husk provider list cloud.wasm cloud:Server --grant http=https://api.example.org --config token=...",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			wanted, err := parsePairs("query", query)
 			if err != nil {
@@ -278,7 +277,7 @@ func (a commands) providerList() *cobra.Command {
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.Flags().StringArrayVar(&query, "query", nil, "list only objects with NAME=VALUE, if the provider supports that filter; can be repeated")
+	cmd.Flags().Var(cli.Repeated(&query), "query", "list only objects with NAME=VALUE, if the provider supports that filter; can be repeated")
 	cmd.Flags().Uint64Var(&first, "first", 0, "maximum number of objects to list (default: all)")
 	return cmd
 }
@@ -371,7 +370,6 @@ func (a commands) providerMapping() *cobra.Command {
 		Long: "Show how a provider maps the names of another ecosystem's provider to its own. The output is meant for\n" +
 			"tools that convert programs of that ecosystem. Without PROVIDER, the command lists the providers that\n" +
 			"have a mapping.",
-		Example: "  husk provider mapping aws.wasm terraform\n  husk provider mapping aws.wasm terraform aws > aws.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.askProvider(cmd.Context(), args[0], &f, func(p abi.Provider) error {
 				err := a.writeMapping(cmd.Context(), p, args[1:])

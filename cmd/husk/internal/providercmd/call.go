@@ -45,9 +45,6 @@ func (a commands) providerCall() *cobra.Command {
 			"state. If a resource has no name or URN, husk makes one up. The request is " + documentHelp + "\n\n" +
 			"The command calls the method alone: create does not check its inputs first, and the object that it makes\n" +
 			"stays.",
-		Example: "  husk provider call random.wasm check '{type: random:RandomPet, news: {length: 3}}'\n" +
-			"  husk provider call random create '{type: random:RandomPet, inputs: {length: 3}}' --preview\n" +
-			"  husk provider call local.wasm read '{type: local:File, id: a.txt}' --grant fs=.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.HasPrefix(args[1], "stream-") {
 				return cli.Usagef("%s: husk provider invoke begins a stream, and shows its results", args[1])
@@ -136,8 +133,6 @@ func (a commands) providerInvoke() *cobra.Command {
 		Use: "invoke FILE|NAME TOKEN [ARGS]", Short: "Call a function of a provider",
 		Long: "Call a function of a provider, and show its result. If a function streams its results, the command shows\n" +
 			"each one as it arrives, with --json on a line of its own. The arguments are " + documentHelp,
-		Example: "  husk provider invoke tls tls:getPublicKey @key.yaml\n" +
-			"  husk provider invoke cloud.wasm cloud:watchEvents '{since: yesterday}' --grant http=https://api.example.org --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			document, err := a.readDocument(args[2:])
 			if err != nil {

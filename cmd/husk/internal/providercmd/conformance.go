@@ -16,7 +16,7 @@ type Conformance struct{ flags providerTestFlags }
 func (c *Conformance) AddFlags(flags *pflag.FlagSet) {
 	c.flags.add(flags)
 	flags.StringVar(&c.flags.cases, "cases", "", "test with the cases in this file in place of generated inputs")
-	flags.StringArrayVar(&c.flags.untested, "allow-untested", nil, "do not fail if this type, function, package, or configuration refused every input; can be repeated")
+	flags.Var(cli.Repeated(&c.flags.untested), "allow-untested", "do not fail if this type, function, package, or configuration refused every input; can be repeated")
 }
 
 // Need replaces this process by husk-full if this program cannot test providers.

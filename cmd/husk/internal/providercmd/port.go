@@ -31,8 +31,6 @@ func (a commands) providerPort() *cobra.Command {
 			"module, which the Go command fetches and verifies. It can also be the URL of a repository:\n" +
 			"https://github.com/acme/terraform-provider-acme@v1.4.0. Modules that do not build for WebAssembly are\n" +
 			"changed in copies, by shims that docs/porting.md describes.",
-		Example: "  husk provider port hashicorp/time\n  husk provider port github.com/hashicorp/terraform-provider-time@v0.14.2\n" +
-			"  husk provider port ../terraform-provider-acme --version 1.4.0 -o acme.wasm",
 		RunE: func(cmd *cobra.Command, args []string) error { return a.port(cmd.Context(), args[0], out, o) },
 	}
 	flags := cmd.Flags()
@@ -42,7 +40,7 @@ func (a commands) providerPort() *cobra.Command {
 	flags.StringVar(&o.Version, "version", "", "version of the package (default: the module's)")
 	flags.StringVar(&o.Mapping, "map", "", "YAML file with other names of types and properties, or a bridge-metadata.json")
 	flags.StringSliceVar(&o.Only, "only", nil, "port only these `TYPES` of resources and data sources, by Terraform's names, such as google_storage_*")
-	flags.StringArrayVar(&o.Shims, "shim", nil, "directory with shims for modules that do not build; can be repeated")
+	flags.Var(cli.Repeated(&o.Shims), "shim", "directory with shims for modules that do not build; can be repeated")
 	flags.StringVar(&o.SDK, "sdk", "", "checkout of Husk with the adapters (default: the one of this husk)")
 	return cmd
 }

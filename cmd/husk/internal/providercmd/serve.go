@@ -70,7 +70,7 @@ func (a commands) providerServe() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringArrayVar(&f.grants, "grant", nil, "grant "+grant.Flags("")+"; can be repeated")
+	cmd.Flags().Var(cli.Repeated(&f.grants), "grant", "grant "+grant.Flags("")+"; can be repeated")
 	cmd.Flags().IntVar(&port, "port", 0, "the port (default: a free one)")
 	return cmd
 }

@@ -95,7 +95,7 @@ func (a commands) providerShim() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringArrayVar(&grants, "grant", nil, "grant "+grant.Flags("")+"; can be repeated")
+	cmd.Flags().Var(cli.Repeated(&grants), "grant", "grant "+grant.Flags("")+"; can be repeated")
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "write the plugin to `DIR`")
 	return cmd
 }

@@ -50,9 +50,6 @@ func (a commands) providerTest() *cobra.Command {
 			"      - args: {privateKeyPem: {fn::secret: \"-----BEGIN ...\"}}\n\n" +
 			"Assets are {fn::asset: {text: TEXT}}, or path or uri, and archives {fn::archive: {path: PATH}}, or uri\n" +
 			"or assets. Paths are relative to the working directory.\n",
-		Example: "  husk provider test random.wasm\n" +
-			"  husk provider test ./local --grant fs=scratch:rw\n" +
-			"  husk provider test tls.wasm --cases tls.yaml --only secrets",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.list:
@@ -80,8 +77,8 @@ func (a commands) providerTest() *cobra.Command {
 	flags.StringVar(&f.rerun, "case", "", "run only the case in this file, which an earlier test wrote")
 	flags.StringVar(&f.seed, "seed", "", "generate the same inputs as the test that reported this seed")
 	flags.IntVar(&f.generated, "generated", 0, "number of inputs to generate for each resource type and function (default "+strconv.Itoa(Generated)+")")
-	flags.StringArrayVar(&f.only, "only", nil, "run only this check; can be repeated")
-	flags.StringArrayVar(&f.untested, "allow-untested", nil, "do not fail if this type, function, package, or configuration refused every input; can be repeated")
+	flags.Var(cli.Repeated(&f.only), "only", "run only this check; can be repeated")
+	flags.Var(cli.Repeated(&f.untested), "allow-untested", "do not fail if this type, function, package, or configuration refused every input; can be repeated")
 	flags.BoolVar(&f.readOnly, "read-only", false, "skip checks that create, change, or delete resources")
 	flags.BoolVar(&f.all, "all", false, "also show checks that pass and checks that do not apply")
 	flags.BoolVar(&f.logs, "logs", false, "show what the provider logs and prints")

@@ -47,12 +47,12 @@ func (a *answers) deployments() {
 		}
 		switch name {
 		case "up", "preview":
-			flags.StringArrayVarP(&d.config, "config", "c", nil, "")
+			flags.VarP(cli.Repeated(&d.config), "config", "c", "")
 			flags.BoolVar(&d.path, "config-path", false, "")
 			flags.Var(runs{}, "run-program", "")
 			flags.Lookup("run-program").NoOptDefVal = "true"
 		case "refresh":
-			flags.StringArrayVar(&d.pending, "import-pending-creates", nil, "")
+			flags.Var(cli.Repeated(&d.pending), "import-pending-creates", "")
 		}
 		before(cmd, d.begin)
 	}

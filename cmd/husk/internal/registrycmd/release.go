@@ -159,7 +159,7 @@ func (a commands) publish() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.key, "key", "", "sign with the private key in this file")
-	flags.StringArrayVar(&f.allow, "allow", nil, "publish although this check fails; can be repeated")
+	flags.Var(cli.Repeated(&f.allow), "allow", "publish although this check fails; can be repeated")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "check, and publish nothing")
 	f.conformance.AddFlags(flags)
 	return cmd

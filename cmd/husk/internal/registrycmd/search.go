@@ -75,6 +75,6 @@ func (a commands) search() *cobra.Command {
 			return a.WithPlugins(cmd.Context(), project, do)
 		},
 	}
-	cmd.Flags().StringArrayVar(&in, "registry", nil, "search this registry; can be repeated")
+	cmd.Flags().Var(cli.Repeated(&in), "registry", "search this registry; can be repeated")
 	return cmd
 }

@@ -249,10 +249,10 @@ type signerFlags struct {
 }
 
 func (f *signerFlags) add(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.keys, "key", nil, "a public `KEY`, or a file that has it; can be repeated")
+	flags.Var(cli.Repeated(&f.keys), "key", "a public `KEY`, or a file that has it; can be repeated")
 	flags.StringVar(&f.identity, "identity", "", "the pattern of an identity, such as https://github.com/acme/**@refs/heads/main")
 	flags.StringVar(&f.issuer, "issuer", "", "who vouches for the identity, such as https://token.actions.githubusercontent.com")
-	flags.StringArrayVar(&f.roots, "root", nil, "a file with a trusted root, with which identities are verified; can be repeated")
+	flags.Var(cli.Repeated(&f.roots), "root", "a file with a trusted root, with which identities are verified; can be repeated")
 }
 
 // policy returns the policy that the flags stand for, nil if there are none.

@@ -413,7 +413,7 @@ func (a commands) schedules() *cobra.Command {
 			return nil
 		},
 	}
-	set.Flags().StringArrayVar(&labels, "label", nil, "have a worker with this label do it: NAME=VALUE; can be repeated")
+	set.Flags().Var(cli.Repeated(&labels), "label", "have a worker with this label do it: NAME=VALUE; can be repeated")
 	set.Flags().BoolVar(&driftOnly, "preview-only", false, "with refresh: show what has drifted, and record nothing")
 	return cli.Group(&cobra.Command{Use: "schedule", Short: "Repeat runs, for example to find drift"}, nil, set, ls, rm)
 }

@@ -122,7 +122,7 @@ func (a commands) worker() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&server, "server", "", "the URL of the server (default: the one that you are logged in to)")
 	f.StringVar(&o.Name, "name", "", "the name of the worker, which must be unique (default: the machine's)")
-	f.StringArrayVar(&labels, "label", nil, "take also the runs that ask for this label: NAME=VALUE; can be repeated")
+	f.Var(cli.Repeated(&labels), "label", "take also the runs that ask for this label: NAME=VALUE; can be repeated")
 	f.IntVar(&o.Slots, "slots", 2, "how many runs it does at once")
 	f.StringVar(&o.Dir, "dir", "", "the directory for files of runs, which no other worker uses (default: in your cache)")
 	f.BoolVar(&o.Edge, "edge", false, "keep the states of stacks in --dir, and take only runs with --label edge=NAME")
@@ -130,8 +130,8 @@ func (a commands) worker() *cobra.Command {
 	f.BoolVar(&o.Trusted, "trusted", false, "run everything that projects name, with your rights: programs of all runtimes, native plugins, any grant")
 	f.BoolVar(&required, "require-confinement", false, "take no runs if this machine cannot confine their processes, which needs Linux 6.2")
 	f.BoolVar(&unconfined, "no-confinement", false, "do not confine the processes of runs, so that only the sandbox separates their projects from this machine")
-	f.StringArrayVar(&o.Limits, "limit", nil, "set a limit for the providers of all runs: [PROVIDER:]NAME=VALUE; can be repeated")
-	f.StringArrayVar(&variables, "env", nil, "pass this environment variable on to runs, for example HUSK_CONFIG_PASSPHRASE; can be repeated")
+	f.Var(cli.Repeated(&o.Limits), "limit", "set a limit for the providers of all runs: [PROVIDER:]NAME=VALUE; can be repeated")
+	f.Var(cli.Repeated(&variables), "env", "pass this environment variable on to runs, for example HUSK_CONFIG_PASSPHRASE; can be repeated")
 	f.StringVar(&o.Trace, "trace", "", "record spans of runs in this file, or send them to a collector with otlp")
 	return cmd
 }

@@ -21,6 +21,11 @@ type completer struct{ *cli.App }
 // values returns the possible values of a kind of argument: one of [cobra.Completion].
 type values func(ctx context.Context) []string
 
+// asksForWords reports whether an argument is the command with which a shell asks what a word can be.
+func asksForWords(arg string) bool {
+	return arg == cobra.ShellCompRequestCmd || arg == cobra.ShellCompNoDescRequestCmd
+}
+
 // complete has the shell complete arguments by the words that stand for them in the usage of a command.
 func complete(a *cli.App, root *cobra.Command) {
 	c := completer{a}

@@ -209,11 +209,8 @@ husk install --locked  fetch the providers in husk.lock, and refuse to change it
 	"husk man":              "husk man man/man1  write the man pages to a directory",
 }
 
-// addExamples gives each command its examples, in two columns.
-func addExamples(cmd *cobra.Command) {
-	for _, sub := range cmd.Commands() {
-		addExamples(sub)
-	}
+// examplesOf returns the examples of a command, in two columns.
+func examplesOf(cmd *cobra.Command) string {
 	var lines [][2]string
 	width := 0
 	for line := range strings.SplitSeq(strings.TrimSpace(examples[cmd.CommandPath()]), "\n") {
@@ -230,9 +227,7 @@ func addExamples(cmd *cobra.Command) {
 			b.WriteString("  " + line[0] + strings.Repeat(" ", width-len(line[0])) + "  # " + line[1] + "\n")
 		}
 	}
-	if b.Len() > 0 {
-		cmd.Example = b.String()
-	}
+	return b.String()
 }
 
 // mostExample is the width of a command line that what it does can stand beside, on 80 columns.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -99,8 +100,8 @@ func usageText(cmd *cobra.Command, columns int) string {
 	} else {
 		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
 	}
-	if cmd.HasExample() {
-		b.WriteString("\nExamples:\n" + strings.TrimRight(cmd.Example, "\n") + "\n")
+	if examples := examplesOf(cmd); examples != "" {
+		b.WriteString("\nExamples:\n" + strings.TrimRight(examples, "\n") + "\n")
 	}
 	groups := cmd.Groups()
 	if len(groups) == 0 && cmd.HasAvailableSubCommands() {
@@ -155,14 +156,16 @@ func describe(f *pflag.Flag) (names, value, text string) {
 }
 
 // valueNames are the names of the values of flags that take texts, unless the usage of a flag has one in back quotes.
-var valueNames = valuesOf(map[string]string{
-	"FILE": `audit-log bundle case cases file import-file key learn-grants learned log-file map out output plan policy-pack-config
+var valueNames = sync.OnceValue(func() map[string]string {
+	return valuesOf(map[string]string{
+		"FILE": `audit-log bundle case cases file import-file key learn-grants learned log-file map out output plan policy-pack-config
 		root save-plan timeline token-file trace`,
-	"DIR": "cwd dir failures main sdk shim", "PATH": "path policy-pack", "NAME": "allow-untested env name project stack",
-	"STACK": "of to", "URN": "exclude parent replace target target-replace", "URN=ID": "adopt-pending-creates",
-	"NAME=VALUE": "config label query", "NAMES": "properties", "URL": "issuer registry server", "VERSION": "version",
-	"CHECK": "allow only", "DIGEST": "trust-module", "FORMAT": "format", "GRANT": "grant", "LANGUAGE": "generate-code language",
-	"LIMIT": "limit", "PATTERN": "identity", "REFERENCE": "provider", "SEED": "seed", "TEXT": "description message parameter", "TOOL": "from",
+		"DIR": "cwd dir failures main sdk shim", "PATH": "path policy-pack", "NAME": "allow-untested env name project stack",
+		"STACK": "of to", "URN": "exclude parent replace target target-replace", "URN=ID": "adopt-pending-creates",
+		"NAME=VALUE": "config label query", "NAMES": "properties", "URL": "issuer registry server", "VERSION": "version",
+		"CHECK": "allow only", "DIGEST": "trust-module", "FORMAT": "format", "GRANT": "grant", "LANGUAGE": "generate-code language",
+		"LIMIT": "limit", "PATTERN": "identity", "REFERENCE": "provider", "SEED": "seed", "TEXT": "description message parameter", "TOOL": "from",
+	})
 })
 
 // valuesOf returns the name of the value of each flag.
@@ -181,8 +184,8 @@ func valueOf(f *pflag.Flag, found string) string {
 	switch typ := f.Value.Type(); {
 	case strings.Contains(f.Usage, "`"):
 		return found
-	case valueNames[f.Name] != "":
-		return valueNames[f.Name]
+	case valueNames()[f.Name] != "":
+		return valueNames()[f.Name]
 	case strings.HasPrefix(typ, "string"):
 		return ""
 	case strings.Contains(typ, "int"):

@@ -82,8 +82,8 @@ func manPage(cmd *cobra.Command, name string) string {
 	}
 	manFlags(line, "OPTIONS", cmd.LocalFlags())
 	manFlags(line, "OPTIONS OF ALL COMMANDS", cmd.InheritedFlags())
-	if cmd.HasExample() {
-		line(".SH EXAMPLES\n.nf\n%s\n.fi", roff(strings.TrimRight(cmd.Example, "\n")))
+	if examples := examplesOf(cmd); examples != "" {
+		line(".SH EXAMPLES\n.nf\n%s\n.fi", roff(strings.TrimRight(examples, "\n")))
 	}
 	if parent := cmd.Parent(); parent != nil {
 		line(".SH SEE ALSO\n.BR %s (1)", roff(strings.ReplaceAll(parent.CommandPath(), " ", "-")))

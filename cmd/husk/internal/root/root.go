@@ -103,7 +103,13 @@ func newApp(in, out, errs *os.File, parts *cli.Parts) *cli.App {
 // wholeBackends are the schemes of the backends that only the whole program has.
 var wholeBackends = []string{"s3", "postgres", "postgresql"}
 
-func run(a *cli.App, args []string) int { return a.Run(command(a), args) }
+func run(a *cli.App, args []string) int {
+	root := command(a)
+	if slices.ContainsFunc(args, asksForWords) {
+		complete(a, root)
+	}
+	return a.Run(root, args)
+}
 
 // command returns the root command.
 func command(a *cli.App) *cobra.Command {
@@ -146,12 +152,10 @@ func command(a *cli.App) *cobra.Command {
 	root.AddCommand(c.man(root))
 	root.InitDefaultCompletionCmd()
 	groupCommands(root)
-	addExamples(root)
 	if a.Pulumi != nil {
 		a.Parts.AnswerPulumi(a, root)
 	}
 	setHelp(a, root)
-	complete(a, root)
 	cli.CheckArguments(root)
 	return root
 }

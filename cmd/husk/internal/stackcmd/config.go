@@ -142,8 +142,8 @@ func (a commands) configSetAll() *cobra.Command {
 			return c.Save()
 		}),
 	}
-	cmd.Flags().StringArrayVar(&plain, "plaintext", nil, "set `KEY=VALUE` as plain text; can be repeated")
-	cmd.Flags().StringArrayVar(&secret, "secret", nil, "encrypt the value of `KEY=VALUE`; can be repeated")
+	cmd.Flags().Var(cli.Repeated(&plain), "plaintext", "set `KEY=VALUE` as plain text; can be repeated")
+	cmd.Flags().Var(cli.Repeated(&secret), "secret", "encrypt the value of `KEY=VALUE`; can be repeated")
 	addPath(cmd, &path)
 	return cmd
 }

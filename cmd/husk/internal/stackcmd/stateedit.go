@@ -222,7 +222,7 @@ func (a commands) stateRepair() *cobra.Command {
 		}),
 	}
 	cli.AddYes(cmd, &yes)
-	cmd.Flags().StringArrayVar(&providers, "provider", nil, "MISSING=REFERENCE: the provider to use in place of a missing one, as <urn>::<id> or \"default\"; can be repeated")
+	cmd.Flags().Var(cli.Repeated(&providers), "provider", "MISSING=REFERENCE: the provider to use in place of a missing one, as <urn>::<id> or \"default\"; can be repeated")
 	cmd.Flags().BoolVar(&journal, "journal", false, "keep the records before the damage in the journal, and list the lost changes")
 	return cmd
 }
