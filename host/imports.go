@@ -212,7 +212,7 @@ type output struct {
 	instance *instance
 	stdout   wasi.Lines
 	stderr   wasi.Lines
-	// lastWords are lines since a Go guest began to print a panic: its error if it ends, else logged.
+	// lastWords are lines since a guest began to print a panic: its error if it ends, else logged.
 	lastWords []string
 	words     int
 	// stacks is the guest's output about a panic, the main part of which is in the call's error.
@@ -234,9 +234,10 @@ func (o *output) init(i *instance) {
 	}
 }
 
-// beginsCrash recognizes the first line that the Go runtime prints before it exits.
+// beginsCrash recognizes the first line that the runtime of Go or Rust prints before it ends the program.
 func beginsCrash(line string) bool {
-	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
+	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") ||
+		strings.HasPrefix(line, "thread '") && strings.Contains(line, " panicked at ")
 }
 
 // crash returns the guest's output about its panic, and leaves it in the log, where programs find it.

@@ -62,6 +62,8 @@ func Crash(err error, words string) string {
 		reason = crashReason(words)
 		if frames := goFrames(words); len(frames) > 0 {
 			where = frames
+		} else if strings.HasPrefix(words, "thread '") { // which names its place, and the frames are those of Rust's library
+			where = nil
 		}
 	} else if exited {
 		reason = fmt.Sprintf("it exited with code %d", exit.Code)
@@ -173,11 +175,11 @@ func wasmTrace(stack string) (t trace) {
 // base returns a place without the directory of its file.
 func base(place string) string { return place[strings.LastIndexAny(place, `/\`)+1:] }
 
-// crashReason returns the text that a Go program prints before the stacks of its goroutines.
+// crashReason returns the text that a program in Go prints before the stacks of its goroutines, or one in Rust before its advice.
 func crashReason(words string) string {
 	var reason []string
 	for line := range strings.SplitSeq(words, "\n") {
-		if line == "" || isStackHeader(line) || len(reason) == maxReasonLines {
+		if line == "" || isStackHeader(line) || strings.HasPrefix(line, "note: run with ") || len(reason) == maxReasonLines {
 			break
 		}
 		reason = append(reason, line)

@@ -19,6 +19,8 @@ func TestACrashNamesPlacesByTheModulesDWARF(t *testing.T) {
 		"  at rust_panic (panicking.rs:856)\n"+
 		"  at acme::create (shelf.rs:41)\n"+
 		"  at main", Crash(trap, ""))
+	require.Equal(t, "thread '<unnamed>' (1) panicked at src/lib.rs:72:9:\n| no such mood",
+		Crash(trap, "thread '<unnamed>' (1) panicked at src/lib.rs:72:9:\nno such mood\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace"))
 }
 
 func TestFramesAreThoseOfTheAuthor(t *testing.T) {
