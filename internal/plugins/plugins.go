@@ -241,8 +241,8 @@ func (e unknownError) Is(target error) bool { return target == yamlprogram.ErrUn
 func (p *Plugins) unknown(name string) error {
 	switch name {
 	case "pulumi-python":
-		return unknownError{`the resource is a dynamic resource of Pulumi's SDK for Python, and husk does not run these: their code is pickled objects of the running interpreter, which only Python itself can load, with all rights of the user
-make it a dynamic resource of a program for Node.js (docs/pulumi-dynamic.md), which runs in a sandbox, or write a provider in Go (docs/tutorial-provider.md)`}
+		return unknownError{`the resource is a dynamic resource of Pulumi's SDK for Python, and husk does not run these: their code is pickled byte code, which only the same version of Python can load, with all rights of the user
+write its class as a provider in Python (husk new provider --language python, docs/tutorial-provider-python.md), which runs in a sandbox, or as a dynamic resource of a program for Node.js (docs/pulumi-dynamic.md)`}
 	case engine.DynamicPackage:
 		return unknownError{fmt.Sprintf("the resource is a dynamic resource of Pulumi's SDK for Node.js (pulumi.dynamic.Resource), and plugins.providers in %s lists no provider for these; add an entry there:\n  - name: %s\n    path: <pulumi-nodejs.wasm, or the directory examples/providers/pulumi-nodejs of husk's source>\nWhat its functions may reach with fetch goes under grants, as docs/pulumi-dynamic.md says.",
 			p.project.File.Name, name)}

@@ -259,6 +259,7 @@ Thing(Provider(), "r", {})
 	_, err := p.run(engine.Up{})
 	require.Error(t, err)
 	require.Contains(t, p.text.String(), "a dynamic resource of Pulumi's SDK for Python, and husk does not run these")
+	require.Contains(t, p.text.String(), "husk new provider --language python")
 }
 
 // What people's dynamic providers use, in one program: a package of npm, modules of Node.js, files, import(), and a service that wants a
