@@ -2,24 +2,21 @@
 package guestsdk
 
 import (
-	"archive/zip"
-	"bytes"
 	"embed"
 	"io/fs"
+
+	"github.com/husk-dev/husk/internal/base/packed"
 )
 
-// packed has the files of the SDKs that a provider gets a copy of. A test holds it to them.
+// archive has the files of the SDKs that a provider or program gets a copy of. A test holds it to them.
 //
-//go:embed sources.zip
-var packed []byte
+//go:embed sources.zip.gz
+var archive []byte
 
 // In returns the files of the SDK for a language, which is named as its directory: c, or rust. There are none for a language whose
 // SDK is a package that its author installs.
 func In(language string) fs.FS {
-	sources, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
-	if err != nil {
-		panic(err) // the program is broken
-	}
+	sources := packed.Open(archive)
 	if _, err := fs.Stat(sources, language); err != nil {
 		return embed.FS{}
 	}

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,8 +41,14 @@ import (
 
 func TestMain(m *testing.M) { testmodule.Main(m) }
 
-// languages are those in which the provider is. Each module is committed, so that machines without the tools test it, too.
+// languages are those in which the provider is. Each module is committed, so that machines without the tools test it, too. So is the one
+// of the program roster in Rust.
 var languages = []string{"c", "rust"}
+
+const rosterInRust = "roster/rust"
+
+// packed returns the file with the module of a directory.
+func packed(dir string) string { return "testdata/" + strings.ReplaceAll(dir, "/", "-") + ".wasm.gz" }
 
 // TestTheSDKInJavaScript runs the SDK's own tests.
 func TestTheSDKInJavaScript(t *testing.T) {
@@ -53,13 +60,13 @@ func TestTheSDKInJavaScript(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
-// open returns the committed module of a language, and the sum of the source that it is of.
-func open(language string) (wasm []byte, sum string, err error) {
-	packed, err := os.ReadFile("testdata/" + language + ".wasm.gz")
+// open returns the committed module of a directory, and the sum of the source that it is of.
+func open(dir string) (wasm []byte, sum string, err error) {
+	file, err := os.ReadFile(packed(dir))
 	if err != nil {
 		return nil, "", err
 	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
+	r, err := gzip.NewReader(bytes.NewReader(file))
 	if err != nil {
 		return nil, "", err
 	}
@@ -67,10 +74,10 @@ func open(language string) (wasm []byte, sum string, err error) {
 	return wasm, r.Comment, err
 }
 
-// sumOf returns a sum of the source of the provider in a language, and of the SDK.
-func sumOf(t *testing.T, language string) string {
+// sumOf returns a sum of the source in a directory, and of the SDK.
+func sumOf(t *testing.T, dir string) string {
 	sum := sha256.New()
-	for _, files := range []fs.FS{guestsdk.In(language), os.DirFS(language)} {
+	for _, files := range []fs.FS{guestsdk.In(path.Base(dir)), os.DirFS(dir)} {
 		require.NoError(t, fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 			if err != nil || name == "target" {
 				return cmp.Or(err, fs.SkipDir)
@@ -116,9 +123,9 @@ func inModules(t *testing.T, test func(t *testing.T, open contactstest.Opener)) 
 	}
 }
 
-// load loads the committed module of a language.
-func load(t *testing.T, language string) *host.Module {
-	wasm, _, err := open(language)
+// load loads the committed module of a directory.
+func load(t *testing.T, dir string) *host.Module {
+	wasm, _, err := open(dir)
 	require.NoError(t, err)
 	module, err := testmodule.Host(t, host.NewConfig()).LoadBytes(t.Context(), wasm)
 	require.NoError(t, err)
@@ -128,12 +135,12 @@ func load(t *testing.T, language string) *host.Module {
 // The committed modules are of the sources, and those can be built where the tools are. With -update the modules become so.
 func TestModulesAreCurrent(t *testing.T) {
 	testmodule.Skip(t)
-	for _, l := range languages {
+	for _, l := range append(languages, rosterInRust) {
 		t.Run(l, func(t *testing.T) {
 			source := sumOf(t, l)
 			language := langbuild.Of(l)
 			require.NotNil(t, language)
-			wasm, err := language.Build(t.Context(), langbuild.Source{Dir: l, Root: l, SDK: guestsdk.In(l)})
+			wasm, err := language.Build(t.Context(), langbuild.Source{Dir: l, Root: l, SDK: guestsdk.In(language.Name)})
 			missing, lacks := errors.AsType[*langbuild.MissingError](err)
 			if !lacks {
 				require.NoError(t, err)
@@ -141,12 +148,12 @@ func TestModulesAreCurrent(t *testing.T) {
 				require.NoError(t, err)
 			}
 			if flag.Lookup("update").Value.String() == "true" && !lacks { // of package guesttest
-				var packed bytes.Buffer
-				w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+				var file bytes.Buffer
+				w, err := gzip.NewWriterLevel(&file, gzip.BestCompression)
 				require.NoError(t, err)
 				w.Comment = source
 				_, err = w.Write(wasm)
-				require.NoError(t, errors.Join(err, w.Close(), os.WriteFile("testdata/"+l+".wasm.gz", packed.Bytes(), 0o644)))
+				require.NoError(t, errors.Join(err, w.Close(), os.WriteFile(packed(l), file.Bytes(), 0o644)))
 			}
 			_, of, err := open(l)
 			require.NoError(t, err)

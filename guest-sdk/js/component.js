@@ -1,4 +1,4 @@
-// Components: their children are declared to the monitor, which makes them. guest-sdk/deploy does the same for Go.
+// Components and programs: their resources are declared to the monitor, which makes them. guest-sdk/deploy does the same for Go.
 import { HuskError, refusal } from "./errors.js";
 import { fitsWhole, nearest } from "./schema.js";
 import { Child, dependencies, dependenciesOf, get, given, isObject, keysOf, kindOf, lowered, Output, outputOf, plain, set, thenable, unknown } from "./values.js";
@@ -64,13 +64,14 @@ const explained = (what, e) => {
 
 const tokenOf = type => typeof type === "string" ? type : type?.token;
 
-/** What a component declares its children with, for one call. */
+/** What a component or a program declares its resources with, for one call. */
 export class Deployment {
     #running = new Map(); #declared = []; #stop;
     #failure; // { thrown }, as the author's code may throw anything, even undefined
     stopped = new Promise((_, reject) => { this.#stop = reject; });
-    constructor(monitor, run, parent) {
-        this.monitor = monitor; this.run = run; this.parent = parent;
+    /** parent is the component, or the stack. A program goes on without a resource that failed or was left out, if the deployment does. */
+    constructor(monitor, run, parent, kind = "component") {
+        this.monitor = monitor; this.run = run; this.parent = parent; this.kind = kind;
         this.stopped.catch(() => {});
     }
     /** Reports whether an operation runs, which next waits for. */
@@ -90,7 +91,7 @@ export class Deployment {
         else if (done.outcome.case === "failed") o.reject(done.outcome.value);
         else o.resolve(done.outcome.value);
     }
-    /** Ends the component with an error that nothing catches. */
+    /** Ends the component or program with an error that nothing catches. */
     fail(e) { this.#failed(e); this.#stop(e); }
     // The first failure counts, but not that of a child that was cancelled because of another.
     #failed(e) { if (!this.#failure || this.#failure.thrown?.kind === "cancelled" && e?.kind !== "cancelled") this.#failure = { thrown: e }; }
@@ -102,7 +103,7 @@ export class Deployment {
         try { answer = await Promise.race([declare(this.context()), this.stopped]); } catch (e) { this.#failure ||= { thrown: e }; }
         const made = await this.#finish(answer);
         this.#check();
-        this.#failed(new HuskError("internal", "the component has ended, and declares no more children"));
+        this.#failed(new HuskError("internal", `the ${this.kind} has ended, and declares no more resources`));
         return made;
     }
     async #finish(answer) {
@@ -148,9 +149,11 @@ export class Deployment {
             for (const [what, v] of [["type", token], ["name", name]]) if (typeof v !== "string" || !v) throw new HuskError("invalid-argument", `a resource needs a ${what}, which is a string`);
             return { case: "registerResource", value: { type: token, name, parent, custom, remote, inputs, propertyDependencies: dependencies(inputs), options: o } };
         }, answer => {
-            if (answer.result === "failed") throw new HuskError("internal", "it failed");
-            if (answer.result === "skipped") throw new HuskError("internal", "it was left out, because something that it depends on failed");
-            return new Child({ ...answer, type: token, custom }, this.run.dryRun);
+            if (this.kind === "component") {
+                if (answer.result === "failed") throw new HuskError("internal", "it failed");
+                if (answer.result === "skipped") throw new HuskError("internal", "it was left out, because something that it depends on failed");
+            }
+            return new Child({ ...answer, type: token, custom, missing: answer.result !== "success" }, this.run.dryRun);
         });
     }
     #read(type, name, id, inputs = {}, options = {}) {

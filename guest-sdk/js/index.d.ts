@@ -1,5 +1,5 @@
 /**
- * The SDK for providers of Husk in JavaScript and TypeScript.
+ * The SDK for providers and programs of Husk in JavaScript and TypeScript.
  *
  * A resource is described by fields, from which the schema, the checks and defaults of inputs, the diff, and the TypeScript
  * types of inputs and state follow:
@@ -14,6 +14,8 @@
  *
  * The default export of the main file is the provider. A provider runs in several instances with memory of their own: a variable
  * is seen by its own instance only. What runs when the files are loaded runs once, before there is any configuration.
+ *
+ * A program is what program() returns, and its package.json has "husk": {"world": "program"}.
  */
 
 type Maybe<T> = T | Promise<T>;
@@ -182,7 +184,7 @@ export function resource<I extends Fields, S extends Fields>(token: string, abou
 
 // Components
 
-/** A value of a component, which may be unknown in a preview, or secret, and knows the resources that it comes from. */
+/** A value of a component or program, which may be unknown in a preview, or secret, and knows the resources that it comes from. */
 export class Output<T = any> {
     private constructor();
     /** Reports whether all of the value is known. */
@@ -208,7 +210,7 @@ export function all<const T>(values: T): Output<{ -readonly [K in keyof T]: Know
 /** Returns one text of several parts. */
 export function concat(...parts: Given<string | number | boolean | null>[]): Output<string>;
 
-/** A resource that a component declared or read. As an input of another, it is a reference. */
+/** A resource that a component or program declared or read. As an input of another, it is a reference. */
 export class Child<S = any> {
     private constructor();
     readonly urn: Output<string>;
@@ -288,6 +290,21 @@ export interface Context {
     /** Makes a parameterized package known. The result is for the option package. */
     package(request: { name: string; version: string; parameters?: Parameters; extension?: Parameters }): string;
 }
+/** Declares the resources of a stack, under which they lie without another parent. */
+export interface Stack extends Context {
+    /** Returns the value of a key of the stack's configuration: a text as it is, anything else as JSON. A key without a namespace is one of the project. A secret is in plain text here. */
+    config(key: string): string | undefined;
+    /** Returns the value as a secret, null if the key has none. */
+    secret(key: string): Output<string>;
+}
+declare const programmed: unique symbol;
+export interface Program { readonly [programmed]: true }
+/**
+ * Completes a program, the default export of the main file: declare runs anew for each preview and update, and returns the outputs of the
+ * stack. If it throws, the deployment fails before anything is deleted. Without a resource that failed, a deployment may go on: its outputs are unknown.
+ */
+export function program(declare: (stack: Stack) => Maybe<Record<string, unknown> | void>): Program;
+
 export interface ConstructRequest<I extends Fields> extends Request { inputs: Infer<I> }
 
 /**
@@ -339,8 +356,8 @@ export class Secret { constructor(value: unknown); value: unknown }
 /** A value that is known after the deployment only, in fields of any(). */
 export const unknown: unique symbol;
 export class Reference { urn: string; id: string | null; packageVersion: string }
-export class Asset { hash: string; source: "none" | "text" | "path" | "uri"; from: string }
-export class Archive { hash: string; source: "none" | "path" | "uri" | "assets"; from: unknown }
+export class Asset { constructor(hash: string, source: Asset["source"], from: string); hash: string; source: "none" | "text" | "path" | "uri"; from: string }
+export class Archive { constructor(hash: string, source: Archive["source"], from: unknown); hash: string; source: "none" | "path" | "uri" | "assets"; from: unknown }
 
 /** The log of the run, about the resource that is being handled. console writes there, too. */
 export const log: { debug(message: string): void; info(message: string): void; warning(message: string): void; error(message: string): void; /** Is replaced by the next. */ status(message: string): void };

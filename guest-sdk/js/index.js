@@ -1,5 +1,6 @@
-// The SDK for providers in JavaScript and TypeScript: what authors import. index.d.ts documents it.
+// The SDK for providers and programs in JavaScript and TypeScript: what authors import. index.d.ts documents it.
 import { HuskError } from "./errors.js";
+import { Program } from "./program.js";
 import { load, nearest, store } from "./schema.js";
 
 export { HuskError, InitFailed, InvalidArgument, NotFound, Unavailable } from "./errors.js";
@@ -144,6 +145,11 @@ export const provider = p => {
     for (const o of [config, ...components.flatMap(c => [c.inputs, c.outputs]), ...resources.flatMap(r => [r.inputs, r.state]), ...functions.flatMap(f => [f.inputs, f.result])]) o.properties.forEach(q => collect(q.type));
     const writeOnly = resources.some(r => r.inputs.properties.some(q => q.writeOnly)) || [...types.values()].some(o => o.properties.some(q => q.writeOnly));
     return { ...p, requests: p.requests || [], config, resources, components, functions, types: byToken(types.values()), writeOnly };
+};
+
+export const program = declare => {
+    if (typeof declare !== "function") throw new TypeError("a program is a function that declares resources");
+    return new Program(declare);
 };
 
 // What the host offers; engine.js sets it in a module, and a program of Node.js has its console.

@@ -283,6 +283,7 @@ export class Server {
         this.monitor.registerOutputs({ urn, outputs });
         return { urn, state: lowered(outputs), stateDependencies: dependencies(outputs) };
     }
+    run() { throw new HuskError("internal", 'the default export is a provider, and the world of package.json is "program"'); }
     call(q) {
         if (!this.p.components.length) throw unimplemented();
         throw this.noSuch("method", q.token, this.p.functions);
@@ -338,10 +339,10 @@ const summarize = (d, ignore) => {
 
 const unimplemented = () => new HuskError("unimplemented", "not implemented by the provider");
 
-/** Calls a method of the contract. There is one call at a time: a component whose call was given up declares nothing in this one. */
+/** Calls a method of the contract, of a provider or a program. There is one call at a time: a component whose call was given up declares nothing in this one. */
 export const answer = async (server, method, request) => {
-    if (!Object.getOwnPropertyNames(Server.prototype).includes(method)) throw unimplemented();
-    server.deployment?.fail(new HuskError("cancelled", "the call of the component was given up"));
+    if (!Object.getOwnPropertyNames(Object.getPrototypeOf(server)).includes(method)) throw unimplemented();
+    server.deployment?.fail(new HuskError("cancelled", `the call of the ${server.deployment.kind} was given up`));
     server.deployment = undefined;
     return server[method](request);
 };

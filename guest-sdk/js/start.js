@@ -1,21 +1,22 @@
-// Begins a provider in a module: the file "main" has it as its default export.
+// Begins a provider or a program in a module: the file "main" has it as its default export.
 import { about, call as ask, engine, log } from "./host.js";
 import "./runtime.js";
 import "./streams.js";
 import "./intl.js";
 import { __use, HuskError } from "@husk/provider";
 import { answer, errorOf, Server } from "./server.js";
+import { Program, ProgramServer } from "./program.js";
 import { tagged, untagged } from "./values.js";
 
 const runtime = globalThis.__runtime;
 delete globalThis.__runtime;
 
 const advice = {
-    child_process: "a sandboxed provider starts no processes", http2: "use fetch, and grant the provider http",
-    net: "use fetch, and grant the provider http", tls: "use fetch, and grant the provider http", fs: "import the text into the bundle, or take it as an asset", "fs/promises": "import the text into the bundle, or take it as an asset",
+    child_process: "a sandbox starts no processes", http2: "a provider has fetch, with the grant http",
+    net: "a provider has fetch, with the grant http", tls: "a provider has fetch, with the grant http", fs: "import the text into the bundle, or take it as an asset", "fs/promises": "import the text into the bundle, or take it as an asset",
 };
 const builtin = name => { const m = runtime.modules[name.replace(/^node:/, "")]; return m && { module: m, names: Object.keys(m).filter(k => /^[A-Za-z_$][\w$]*$/.test(k) && k !== "default") }; };
-const refusal = name => `the module ${name} does not work in a provider: ${advice[name.replace(/^node:/, "")] || "nothing in the sandbox offers it"}`;
+const refusal = name => `the module ${name} does not work in a module: ${advice[name.replace(/^node:/, "")] || "nothing in the sandbox offers it"}`;
 Object.defineProperty(globalThis, "require", { configurable: true, value: name => { const m = builtin(String(name)); if (m) return m.module; throw new Error(refusal(String(name))); } });
 Object.defineProperty(globalThis, "__modules", { configurable: true, value: name => builtin(name).module });
 // source returns the text of a module of Node.js.
@@ -42,8 +43,8 @@ let server, calls = 0, pending = 0; // the number of the call that is served, 0 
 const settle = (call, ok, value) => { if (call === pending && call) { pending = 0; engine.settle(ok, value); } };
 runtime.uncaught = e => {
     if (pending && server && server.deployment) server.deployment.fail(e);
-    else if (pending) settle(pending, false, { ...errorOf(e), message: "an error that nothing in the provider catches: " + errorOf(e).message });
-    else log("warning", "an error that nothing in the provider catches, after the call had its answer: " + errorOf(e).message);
+    else if (pending) settle(pending, false, { ...errorOf(e), message: "an error that nothing in the module catches: " + errorOf(e).message });
+    else log("warning", "an error that nothing in the module catches, after the call had its answer: " + errorOf(e).message);
 };
 const serve = (method, request) => {
     const call = pending = ++calls;
@@ -62,8 +63,9 @@ const idle = () => {
 engine.main(serve, idle, tagged, untagged, source);
 
 const { default: main } = await import("main");
-if (!main || !main.types) throw new TypeError("the provider's main file has no default export that provider({...}) made");
-server = new Server(main, {
+if (!main || !main.types && !(main instanceof Program)) throw new TypeError("the main file has no default export that provider({...}) or program(...) made");
+const monitor = {
     start: operation => ask("monitorStart", operation), wait: () => ask("monitorWait"), registerResource: request => ask("monitorRegisterResource", request),
     registerOutputs: request => { ask("monitorRegisterOutputs", request); }, registerPackage: request => ask("monitorRegisterPackage", request),
-}, { about, warn: message => log("warning", message) });
+};
+server = main instanceof Program ? new ProgramServer(main, monitor) : new Server(main, monitor, { about, warn: message => log("warning", message) });

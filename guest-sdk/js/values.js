@@ -162,7 +162,7 @@ export const unwrapped = v => transform(v, plain);
 export const thenable = v => typeof v === "object" && v !== null && typeof v.then === "function";
 const literal = v => isObject(v) && [null, Object.prototype].includes(Object.getPrototypeOf(v));
 
-/** A resource that a component declared or read. */
+/** A resource that a component or program declared or read. */
 export class Child {
     #made; #preview;
     constructor(made, preview) { this.#made = made; this.#preview = preview; }
@@ -177,7 +177,7 @@ export class Child {
         if (name === "urn" && !rest.length) return this.urn;
         if (name === "id" && !rest.length) return this.id;
         const found = get(this.#made.state, name);
-        return this.#depending(found === undefined && this.#preview ? unknown : part(found, rest), name);
+        return this.#depending(this.#made.missing || found === undefined && this.#preview ? unknown : part(found, rest), name);
     }
     get reference() { return this.#depending(new Reference(this.#made.urn, this.#made.custom ? this.#made.id : null, "")); }
 }

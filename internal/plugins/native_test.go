@@ -137,6 +137,17 @@ func TestSourceWhoseToolsRunCode(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.NoError(t, p.Close(context.Background()))
 
+		// So it is with the source of a program that is a module.
+		text = "name: shop\nruntime: wasm\nmain: crate\nplugins: {trust: {" + policy + "}}\n"
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(text), 0o600))
+		project, err = program.LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
+		require.NoError(t, err)
+		p, err = Open(t.Context(), project, Options{Places: Places{Cache: t.TempDir()}})
+		require.NoError(t, err)
+		_, err = p.Program(t.Context())
+		require.ErrorContains(t, err, want)
+		require.NoError(t, p.Close(context.Background()))
+
 		// A user who names the directory decides about the source, and not about the policy of this machine.
 		text = "{" + policy + "}"
 		file := filepath.Join(dir, "trust.yaml")

@@ -8,18 +8,18 @@ import (
 )
 
 // cHeader writes the tables and functions by which a module in C serves and calls the contract: the layout of each type, an
-// export for each function of the provider, and a call of each function that the host offers.
+// export for each function of its worlds, and a call of each function that the host offers.
 type cHeader struct {
 	*contract
 	*source
 	names map[string]bool // of the types that are written
 }
 
-// writeCHeader returns the header with the functions of these interfaces of the host.
-func writeCHeader(c *contract, imported ...string) ([]byte, error) {
+// writeCHeader returns the header with the functions of these worlds, and of these interfaces of the host.
+func writeCHeader(c *contract, worlds []string, imported ...string) ([]byte, error) {
 	h := &cHeader{contract: c, source: &source{}, names: map[string]bool{}}
 	h.f("// Code generated from wit/ by witgen. DO NOT EDIT.\n")
-	for _, i := range c.interfaces("provider") {
+	for _, i := range c.interfaces(worlds...) {
 		for _, f := range c.functions(i) {
 			h.export(i, f)
 		}

@@ -1,7 +1,7 @@
 // Command witgen reads the contract in wit/ and writes the Go code that follows from it: the
 // types and calls of package abi, the codecs and tables of abi/canon, and the guest's shims.
-// Run it with `go generate ./abi`; its argument is the root of the repository. With a second one, it writes only the C header
-// of the JavaScript engine, to that file.
+// Run it with `go generate ./abi`; its argument is the root of the repository. With more, it writes only the C header of an engine, to
+// the file that is the second one, with the exports of the worlds that follow.
 package main
 
 import (
@@ -13,8 +13,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 && len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: witgen <root of the repository> [<C header>]")
+	if len(os.Args) < 2 || len(os.Args) == 3 {
+		fmt.Fprintln(os.Stderr, "usage: witgen <root of the repository> [<C header> <world>...]")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2:]...); err != nil {
@@ -25,7 +25,7 @@ func main() {
 
 func run(root string, header ...string) error {
 	if len(header) > 0 {
-		text, err := generateCHeader(root)
+		text, err := generateCHeader(root, header[1:]...)
 		if err != nil {
 			return err
 		}
@@ -56,13 +56,13 @@ func generate(root string) (map[string][]byte, error) {
 	return generateFrom(resolve)
 }
 
-// generateCHeader returns the header of the JavaScript engine, which is not committed: the engine's build makes it.
-func generateCHeader(root string) ([]byte, error) {
+// generateCHeader returns the header of an engine that can be a module of the worlds. It is not committed: the engine's build makes it.
+func generateCHeader(root string, worlds ...string) ([]byte, error) {
 	c, err := contractOf(root)
 	if err != nil {
 		return nil, err
 	}
-	return writeCHeader(c, "log", "control", "http", "assets", "kv", "monitor")
+	return writeCHeader(c, worlds, "log", "control", "http", "assets", "kv", "monitor")
 }
 
 func contractOf(root string) (*contract, error) {

@@ -135,16 +135,17 @@ func TestGoName(t *testing.T) {
 	}
 }
 
-// The C header has every export of a provider, with what frees its answer, and refuses what C cannot pass.
+// The C header has every export of its worlds, with what frees its answer, and refuses what C cannot pass.
 func TestCHeader(t *testing.T) {
-	text, err := generateCHeader(root)
+	text, err := generateCHeader(root, "provider", "program")
 	require.NoError(t, err)
 	c, err := contractOf(root)
 	require.NoError(t, err)
-	i := c.interfaces("provider")[0]
-	for _, f := range c.functions(i) {
-		require.Contains(t, string(text), `EXPORT("`+moduleOf(i)+"#"+f.Name+`")`)
-		require.Contains(t, string(text), `EXPORT("cabi_post_`+moduleOf(i)+"#"+f.Name+`")`)
+	for _, i := range c.interfaces("provider", "program") {
+		for _, f := range c.functions(i) {
+			require.Contains(t, string(text), `EXPORT("`+moduleOf(i)+"#"+f.Name+`")`)
+			require.Contains(t, string(text), `EXPORT("cabi_post_`+moduleOf(i)+"#"+f.Name+`")`)
+		}
 	}
 	require.Contains(t, string(text), `static const struct type t_provider_list_response = {RECORD, 4, 2, 16, 0, t_provider_list_response_parts, NULL};`)
 	require.Contains(t, string(text), `{{"kvGet", &t_string, &t_result_of_kv_item}, c_kv_get},`)

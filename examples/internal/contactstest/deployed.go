@@ -102,6 +102,8 @@ type stack struct {
 	load  func() abi.Provider
 	store memstore.Store
 	keys  secrets.Keys
+	// config is that of the stack.
+	config []abi.ConfigEntry
 }
 
 var stackName = state.StackName{Project: "proj", Name: "dev"}
@@ -133,7 +135,7 @@ func (s *stack) do(run func(context.Context, engine.Deployment, engine.Operation
 	var mu sync.Mutex
 	var done []string
 	_, err = run(ctx, engine.Deployment{
-		Project: stackName.Project, Stack: stackName.Name, Providers: s, State: opened,
+		Project: stackName.Project, Stack: stackName.Name, Config: s.config, Providers: s, State: opened,
 		Events: func(e engine.Event) {
 			mu.Lock()
 			defer mu.Unlock()

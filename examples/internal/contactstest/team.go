@@ -75,9 +75,34 @@ func (m *Monitor) RegisterResource(_ context.Context, r abi.RegisterResourceRequ
 		response.State = r.Inputs
 		if !m.Preview {
 			response.ID = "id of " + r.Name
+			response.State = r.Inputs.With("label", property.String("label of "+r.Name))
 		}
 	}
 	return response, nil
+}
+
+// ReadResource finds an object of the name Ann, and is told like a registration whose import has the ID.
+func (m *Monitor) ReadResource(_ context.Context, r abi.ReadResourceRequest) (abi.ReadResourceResponse, error) {
+	told := abi.RegisterResourceRequest{Type: r.Type, Name: r.Name, Parent: r.Parent, Inputs: r.Properties, Options: r.Options}
+	told.Options.ImportID = r.ID
+	m.Registered = append(m.Registered, Registered{RegisterResourceRequest: told})
+	response := abi.ReadResourceResponse{URN: urn.New("dev", "test", r.Parent, r.Type, r.Name)}
+	if r.ID != "" {
+		response.State = property.NewMap(property.Entry{Key: "name", Value: property.String("Ann")})
+	}
+	return response, nil
+}
+
+// Invoke finds the tag that it is asked for, and is told like a registration.
+func (m *Monitor) Invoke(_ context.Context, r abi.MonitorInvokeRequest) (abi.MonitorInvokeResponse, error) {
+	args := r.Args.Lower(property.KindOutput)
+	m.Registered = append(m.Registered, Registered{RegisterResourceRequest: abi.RegisterResourceRequest{
+		Type: r.Token, Inputs: args, Parent: r.Options.Parent, Options: abi.ResourceOptions{Provider: r.Options.Provider, Dependencies: r.Options.DependsOn},
+	}})
+	if args.ContainsUnknowns() {
+		return abi.MonitorInvokeResponse{Unknown: true}, nil
+	}
+	return abi.MonitorInvokeResponse{Result: property.NewMap(property.Entry{Key: "names", Value: property.Array(args.Get("tag").Plain())})}, nil
 }
 
 // RegisterOutputs ends a component.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the engine of providers in JavaScript, engine.wasm in the given directory, from the source of QuickJS-ng. It needs Python's pip, network,
+# Makes the engine of providers and programs in JavaScript, engine.wasm in the given directory, from the source of QuickJS-ng. It needs Python's pip, network,
 # and Go, and a minute. The versions decide every byte of the result, whose digest is in ../engine.sha256.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,7 +10,7 @@ pip install --quiet --root-user-action=ignore --target "$work/zig" ziglang==0.17
 pip download --quiet --no-deps --no-binary :all: -d "$work" quickjs-ng==0.17.0.2
 echo "43d2e48272208721a7aaea8e3f02d4b9318f12ef20cc4f5421b59d9a470706ef  $work/quickjs_ng-0.17.0.2.tar.gz" | sha256sum -c --quiet -
 tar -xzf "$work/quickjs_ng-0.17.0.2.tar.gz" -C "$work"
-cd "$here/../../.." && go run ./abi/internal/witgen . "$work/contract.h"
+cd "$here/../../.." && go run ./abi/internal/witgen . "$work/contract.h" provider program
 cd "$work/quickjs_ng-0.17.0.2/upstream-quickjs"
 cp "$here/engine.c" "$here/layout.h" "$here/hash.zig" "$work/contract.h" .
 export PYTHONPATH="$work/zig" ZIG_GLOBAL_CACHE_DIR="$work/cache" ZIG_LOCAL_CACHE_DIR="$work/cache"

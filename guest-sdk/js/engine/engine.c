@@ -1,4 +1,4 @@
-// The module that QuickJS-ng and a provider in JavaScript make: it exports the contract, and calls the functions of the
+// The module that QuickJS-ng and a provider or program in JavaScript make: it exports the contract, and calls the functions of the
 // host. Values cross as the tables of contract.h describe them; properties are CBOR here and objects in JavaScript.
 #include <sys/time.h>
 #include <time.h>
@@ -527,7 +527,7 @@ static void start(void) {
         while (JS_ExecutePendingJob(rt, &c) > 0) {}
         if (JS_PromiseState(ctx, v) == JS_PROMISE_REJECTED) problem = JS_PromiseResult(ctx, v);
         else if (JS_PromiseState(ctx, v) == JS_PROMISE_PENDING) {
-            JS_ThrowTypeError(ctx, "the provider awaits something when it is loaded: await it in configure, or in what is called");
+            JS_ThrowTypeError(ctx, "the main file awaits something when it is loaded: await it in configure, or in what is called");
             problem = JS_GetException(ctx);
         }
     } else {
@@ -585,7 +585,7 @@ static void run(const struct function *f, JSValue params) {
         if (ended != WAITING) return;
         if (wait > 0) usleep((uint32_t)(wait < 1000 ? wait * 1000 : 1000000));
         if (wait < 0) {
-            JS_ThrowTypeError(ctx, "the provider waits for a promise that nothing is going to resolve: no timer and no request is pending");
+            JS_ThrowTypeError(ctx, "the module waits for a promise that nothing is going to resolve: no timer and no request is pending");
             take();
         }
     }

@@ -14,7 +14,7 @@ const token = "p:index:Box", own = "urn:pulumi:dev::proj::p:index:Box::b", urn =
 
 const folded = v => v instanceof Output ? (v.secret ? new Secret(folded(v.value)) : folded(v.value)) : Array.isArray(v) ? v.map(folded) : v && Object.getPrototypeOf(v) === null ? Object.assign(Object.create(null), Object.fromEntries(Object.entries(v).map(([k, x]) => [k, folded(x)]))) : v;
 const bare = v => v instanceof Secret || v instanceof Output ? bare(v.value) : v;
-class Monitor {
+export class Monitor {
     started = []; registered = {}; outputs; running = []; most = 0; warned = [];
     constructor(o = {}) { Object.assign(this, { preview: false, fail: {}, result: "success", ...o }); }
     registerResource(r) {

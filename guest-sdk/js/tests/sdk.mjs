@@ -1,6 +1,7 @@
 // Tests of what the provider contacts does not show: node sdk.mjs.
 import assert from "node:assert/strict";
 import "./component.mjs";
+import "./program.mjs";
 import "./runtime.mjs";
 import { Archive, any, InitFailed, integer, list, object, optional, Output, provider, resource, Secret, string, union, unknown } from "../index.js";
 import { answer, errorOf, Server } from "../server.js";

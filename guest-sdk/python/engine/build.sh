@@ -21,7 +21,7 @@ for from in "https://www.python.org/ftp/python/$version/Python-$version.tar.xz" 
 done
 echo "93e583f243454e6e9e4588ca2c2662206ad961659863277afcdb96801647d640  $work/source.tar.xz" | sha256sum -c --quiet -
 tar -xJf "$work/source.tar.xz" -C "$work"
-cd "$here/../../.." && go run ./abi/internal/witgen . "$work/contract.h"
+cd "$here/../../.." && go run ./abi/internal/witgen . "$work/contract.h" provider
 mkdir "$work/bin" "$work/build" && cd "$work/build"
 zig=$work/zig/ziglang/zig
 printf '#!/bin/sh\nexec %s cc -target wasm32-wasi "$@"\n' "$zig" >"$work/bin/cc"

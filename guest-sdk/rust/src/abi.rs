@@ -152,7 +152,7 @@ impl Record<'_> {
 }
 
 /// Calls a function of the provider, which writes its answer behind 4 bytes, or 8 where a result may be a u64.
-fn answer(wide: bool, call: impl FnOnce(&mut Record) -> Result<()>) -> usize {
+pub(crate) fn answer(wide: bool, call: impl FnOnce(&mut Record) -> Result<()>) -> usize {
     let mut out = [0; 80];
     let at = if wide { 8 } else { 4 };
     let result = call(&mut Record(&mut out[at..]));
@@ -180,7 +180,7 @@ fn find<'a, T>(all: &'a [(String, T)], p: &Provider, what: &str, token: &str) ->
     found.map(|(_, v)| v).ok_or_else(|| Error::new(Kind::NotFound, format!("the package {} {} has no {what} {token}", p.name, p.version)))
 }
 
-fn call<'a>(urn: &'a str, name: &'a str, timeout: f64, preview: bool) -> Call<'a> {
+pub(crate) fn call<'a>(urn: &'a str, name: &'a str, timeout: f64, preview: bool) -> Call<'a> {
     Call { urn, name, timeout, preview, config: &instance().config }
 }
 
@@ -549,10 +549,7 @@ pub fn read_asset(v: &Value) -> Result<Vec<u8>> {
 #[macro_export]
 macro_rules! serve {
     ($make:path) => {
-        #[unsafe(export_name = "cabi_realloc")]
-        extern "C" fn husk_realloc(old: *const u8, old_size: usize, align: usize, size: usize) -> *mut u8 {
-            $crate::abi::realloc(old, old_size, align, size)
-        }
+        $crate::realloc!();
         use $crate::abi::text as husk_text;
         $crate::export!("handshake", (_a: usize, _b: usize, features: u32), $crate::abi::handshake($make, features));
         $crate::export!("get-schema", (version: u32, a: usize, b: usize, _c: usize, _d: usize), $crate::abi::get_schema($make, version, husk_text(a, b)));
@@ -594,14 +591,28 @@ macro_rules! serve {
 
 #[doc(hidden)]
 #[macro_export]
+macro_rules! realloc {
+    () => {
+        #[unsafe(export_name = "cabi_realloc")]
+        extern "C" fn husk_realloc(old: *const u8, old_size: usize, align: usize, size: usize) -> *mut u8 {
+            $crate::abi::realloc(old, old_size, align, size)
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
 macro_rules! export {
     ($name:literal, ($($arg:ident: $type:ty),*), $answer:expr) => {
+        $crate::export!("husk:provider/provider@0.2.0#", $name, ($($arg: $type),*), $answer);
+    };
+    ($interface:literal, $name:literal, ($($arg:ident: $type:ty),*), $answer:expr) => {
         const _: () = {
-            #[unsafe(export_name = concat!("husk:provider/provider@0.2.0#", $name))]
+            #[unsafe(export_name = concat!($interface, $name))]
             extern "C" fn serve($($arg: $type),*) -> usize {
                 $answer
             }
-            #[unsafe(export_name = concat!("cabi_post_husk:provider/provider@0.2.0#", $name))]
+            #[unsafe(export_name = concat!("cabi_post_", $interface, $name))]
             extern "C" fn post(_: usize) {
                 $crate::abi::release()
             }

@@ -1,4 +1,4 @@
-//! Components: resources that consist of others, which the SDK registers with the host's monitor.
+//! Components, which consist of other resources, and what they and programs register those with: the host's monitor.
 
 use crate::abi::{came, dependencies, instance, properties, Came, Record};
 use crate::properties::{Properties, Property, Types};
@@ -9,10 +9,16 @@ use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-/// A property of a component, which may be unknown in a preview, may be secret, and names the resources that it comes from. A field of
+/// A property of a component or program, which may be unknown in a preview, may be secret, and names the resources that it comes from. A field of
 /// another type decides which children there are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output<T>(Value, PhantomData<T>);
+
+impl<T> Output<T> {
+    pub(crate) fn of(v: Value) -> Output<T> {
+        Output(v, PhantomData)
+    }
+}
 
 impl<T: Property> Output<T> {
     pub fn known(v: &T) -> Output<T> {
@@ -131,7 +137,7 @@ pub struct Timeouts {
     pub read: f64,
 }
 
-/// A resource that a component wants to have. Options that are left out are inherited.
+/// A resource that a component or program wants to have. Options that are left out are inherited.
 #[derive(Default)]
 pub struct Registration<'a> {
     pub token: &'a str,
@@ -139,7 +145,11 @@ pub struct Registration<'a> {
     pub inputs: Object,
     /// Whether the type is a component, of any provider.
     pub component: bool,
-    /// None for the component itself.
+    /// Whether it is a component without a provider, to be the parent of others.
+    pub group: bool,
+    /// The ID of an existing object, which is read and not managed. Inputs help to find it.
+    pub read: Option<&'a Output<String>>,
+    /// None for the component itself, and for the stack.
     pub parent: Option<&'a Child>,
     /// A child whose type is pulumi:providers:PACKAGE.
     pub provider: Option<&'a Child>,
@@ -163,7 +173,7 @@ pub struct Registration<'a> {
     pub version: &'a str,
 }
 
-/// A resource that a component has registered.
+/// A resource that a component or program has registered.
 #[derive(Clone)]
 pub struct Child(Rc<Begun>);
 
@@ -182,12 +192,15 @@ struct Made {
     state: Object,
     /// The URNs that each output comes from.
     from: Vec<(String, Vec<String>)>,
+    /// Whether it failed or was left out, and the program goes on.
+    missing: bool,
 }
 
-/// The deployment that a component is part of.
+/// The deployment that a component or program is part of.
 pub struct Deployment<'a> {
     urn: &'a str,
     preview: bool,
+    program: bool,
     running: RefCell<Vec<Child>>,
     failure: RefCell<Option<Error>>,
 }
@@ -202,13 +215,36 @@ extern "C" {
     fn monitor_start(operation: *const u64, out: *mut u64);
     #[link_name = "wait"]
     fn monitor_wait(out: *mut u64);
+    #[link_name = "invoke"]
+    #[rustfmt::skip]
+    fn monitor_invoke(
+        token: *const u8, size: usize, args: usize, args_size: usize, provider: *const u8, provider_size: usize, version: usize, version_size: usize,
+        package: usize, package_size: usize, parent: *const u8, parent_size: usize, depends: usize, depends_size: usize, out: *mut u64,
+    );
 }
 
-/// Where the options are in a registration, and that in an operation.
+/// Where the options are in a registration and in a read, and these in an operation.
 const OPTIONS: usize = 48;
+const READ_OPTIONS: usize = 40;
 const REGISTRATION: usize = 8;
 
-impl Deployment<'_> {
+impl<'a> Deployment<'a> {
+    pub(crate) fn new(urn: &'a str, preview: bool, program: bool) -> Deployment<'a> {
+        Deployment { urn, preview, program, running: Default::default(), failure: Default::default() }
+    }
+
+    /// Waits for all that is begun, also after a failure, so that it is recorded.
+    pub(crate) fn end<T>(&self, result: Result<T>) -> Result<T> {
+        if let Err(e) = &result {
+            self.fail(e.clone());
+        }
+        while !self.running.borrow().is_empty() {
+            self.wait();
+        }
+        self.check()?;
+        result
+    }
+
     /// Whether nothing is made. What is new is unknown then.
     pub fn preview(&self) -> bool {
         self.preview
@@ -219,21 +255,36 @@ impl Deployment<'_> {
     pub fn register(&self, r: &Registration) -> Result<Child> {
         let mut place = [0; 30]; // an operation
         let mut operation = Record::of(&mut place);
-        let mut record = operation.at(REGISTRATION);
-        record.text(0, r.token);
-        record.text(8, r.name);
-        record.text(16, &self.urns(r.parent.as_slice())?.pop().unwrap_or_else(|| self.urn.into()));
-        (record.0[24], record.0[25]) = (!r.component as u8, r.component as u8);
+        let custom = !r.component && !r.group;
+        let parent = self.urns(r.parent.as_slice())?.pop().unwrap_or_else(|| self.urn.into());
+        let mut depends_on = self.urns(r.depends_on)?;
         let mut inputs = r.inputs.clone();
         inputs.retain(|_, v| *v.plain() != Value::Null);
-        record.object(28, &inputs);
-        let mut o = record.at(OPTIONS);
+        let mut record = operation.at(REGISTRATION);
+        let (mut at, mut id) = (0, "");
+        if let Some(Output(v, _)) = r.read {
+            id = v.as_str().unwrap_or(""); // it may be unknown in a preview
+            record.text(0, id);
+            depends_on.extend(urns(v));
+            at = 8;
+        }
+        record.text(at, r.token);
+        record.text(at + 8, r.name);
+        record.text(at + 16, &parent);
+        let mut o = if r.read.is_some() {
+            record.object(32, &inputs);
+            record.at(READ_OPTIONS)
+        } else {
+            (record.0[24], record.0[25]) = (custom as u8, r.component as u8);
+            record.object(28, &inputs);
+            record.at(OPTIONS)
+        };
         for (at, choice) in [(0, r.protect), (80, r.delete_before_replace), (100, r.retain_on_delete)] {
             (o.0[at], o.0[at + 1]) = (choice.is_some() as u8, (choice == Some(true)) as u8);
         }
         o.text(4, &self.providers(r.provider.as_slice())?.pop().unwrap_or_default().1);
         o.pairs(12, &self.providers(r.providers)?);
-        o.texts(20, &self.urns(r.depends_on)?);
+        o.texts(20, &depends_on);
         o.texts(28, r.secret_outputs);
         for (i, seconds) in [r.timeouts.create, r.timeouts.update, r.timeouts.delete, r.timeouts.read].iter().enumerate() {
             o.0[40 + 8 * i..48 + 8 * i].copy_from_slice(&seconds.to_le_bytes());
@@ -250,11 +301,15 @@ impl Deployment<'_> {
         o.texts(132, r.hide_diffs);
         o.text(140, r.import_id);
         o.text(148, r.version);
+        if r.read.is_some() {
+            Record::of(&mut place).0[0] = 2;
+        }
         self.check()?;
-        let mut child = Begun { token: r.token.into(), name: r.name.into(), custom: !r.component, handle: 0, made: Default::default() };
+        let known = Made { id: id.into(), ..Default::default() };
+        let mut child = Begun { token: r.token.into(), name: r.name.into(), custom, handle: 0, made: RefCell::new(Rc::new(known)) };
         match came(8, |out| unsafe { monitor_start(place.as_ptr(), out) }) {
             Ok(begun) => child.handle = begun.0[1],
-            Err(e) => self.fail(explained(&child, e)),
+            Err(e) => self.fail(explained(&child.what(), e)),
         }
         self.check()?;
         let child = Child(Rc::new(child));
@@ -262,11 +317,24 @@ impl Deployment<'_> {
         Ok(child)
     }
 
-    /// Waits for a child, and returns one of its outputs, unknown while nobody knows it in a preview.
-    pub fn output<T: Property>(&self, child: &Child, name: &str) -> Result<Output<T>> {
+    /// Waits for a child, and returns the output at a path, such as subjects[0].name, unknown while nobody knows it in a preview.
+    pub fn output<T: Property>(&self, child: &Child, path: &str) -> Result<Output<T>> {
         let made = self.made(child)?;
-        let missing = if self.preview { Value::Unknown } else { Value::Null };
-        Ok(self.of(&made, name, made.state.get(name).cloned().unwrap_or(missing)))
+        let mut segments = path.split(['.', '[', ']']).filter(|s| !s.is_empty());
+        let name = segments.next().unwrap_or("");
+        let missing = if self.preview || made.missing { Value::Unknown } else { Value::Null };
+        let found = made.state.get(name).filter(|_| !made.missing).cloned();
+        let mut v = found.unwrap_or(missing);
+        for segment in segments {
+            let part = match v.plain() {
+                Value::Array(a) => segment.parse().ok().and_then(|i: usize| a.get(i)),
+                Value::Object(o) => o.get(segment),
+                Value::Unknown => break,
+                _ => None,
+            };
+            v = dependent(part.cloned().unwrap_or(Value::Null), holds_secret(&v), BTreeSet::new());
+        }
+        Ok(self.of(&made, name, v))
     }
 
     /// Waits for a child, and returns its ID, unknown in a preview of a new one. Components have none.
@@ -283,6 +351,31 @@ impl Deployment<'_> {
     pub fn urn(&self, child: &Child) -> Result<Output<String>> {
         let made = self.made(child)?;
         Ok(self.of(&made, "urn", Value::String(made.urn.clone())))
+    }
+
+    /// Calls a function of a package, and waits for its result. A provider, if there is one, is a child whose type is
+    /// pulumi:providers:PACKAGE.
+    pub fn invoke(&self, token: &str, args: &Object, provider: Option<&Child>) -> Result<Output<Value>> {
+        let provider = self.providers(provider.as_slice())?.pop().unwrap_or_default().1;
+        self.check()?;
+        let given = Value::Object(args.clone());
+        let mut place = [0; 1];
+        Record::of(&mut place).object(0, args);
+        let (at, size) = (place[0] as u32 as usize, (place[0] >> 32) as usize);
+        let came = came(4, |out| unsafe {
+            monitor_invoke(
+                token.as_ptr(), token.len(), at, size, provider.as_ptr(), provider.len(), 0, 0, 0, 0, self.urn.as_ptr(), self.urn.len(), 0, 0, out,
+            )
+        });
+        let came = came.map_err(|e| explained(token, e))?;
+        let (failures, n) = came.list(12);
+        if n > 0 {
+            let string = |at: usize| unsafe { text((*(at as *const u32) as usize, *((at + 4) as *const u32) as usize)) };
+            return Err(explained(token, Error::invalid(string(failures), string(failures + 8).into())));
+        }
+        let (data, size) = came.list(4);
+        let result = if came.word(20) & 255 != 0 { Value::Unknown } else { properties(data, size)? };
+        Ok(Output::of(dependent(result, given.any(&Value::is_secret), urns(&given))))
     }
 
     fn of<T>(&self, made: &Made, name: &str, v: Value) -> Output<T> {
@@ -342,14 +435,25 @@ impl Deployment<'_> {
         let failed = |message| Err(Error::new(Kind::Internal, message));
         let result = match (done.word(16) & 255, done.word(52) & 255) {
             (5, _) => Err(done.error(20)),
-            (0, 0) => made(&done, 20),
+            (2, _) => {
+                let (data, size) = done.list(28);
+                let id = child.0.made.borrow().id.clone();
+                properties(data, size).map(|state| Made { urn: text(done.list(20)).into(), id, state: state.into_object(), ..Default::default() })
+            }
+            (0, result) if result == 0 || self.program => made(&done, 20).map(|made| Made { missing: result != 0, ..made }),
             (0, 2) => failed("it was left out, because something that it depends on failed"),
             _ => failed("it failed"),
         };
         match result {
             Ok(made) => drop(child.0.made.replace(Rc::new(made))),
-            Err(e) => self.fail(explained(&child.0, e)),
+            Err(e) => self.fail(explained(&child.0.what(), e)),
         }
+    }
+}
+
+impl Begun {
+    fn what(&self) -> String {
+        format!("{} {}", self.token, self.name)
     }
 }
 
@@ -358,14 +462,14 @@ fn made(came: &Came, at: usize) -> Result<Made> {
     let string = |at: usize| text(came.list(at)).to_string();
     let (data, size) = came.list(at + 16);
     let state = properties(data, size)?;
-    Ok(Made { urn: string(at), id: string(at + 8), state: state.as_object().cloned().unwrap_or_default(), from: dependencies(came.list(at + 24)) })
+    Ok(Made { urn: string(at), id: string(at + 8), state: state.into_object(), from: dependencies(came.list(at + 24)), missing: false })
 }
 
-/// The error of a child as that of the component.
-fn explained(child: &Begun, e: Error) -> Error {
+/// The error of a child or function as that of the component or program.
+fn explained(what: &str, e: Error) -> Error {
     let path = if e.path.is_empty() { e.path } else { e.path + ": " };
     let kind = if e.kind == Kind::InitFailed { Kind::Internal } else { e.kind };
-    Error { origin: e.origin, ..Error::new(kind, format!("{} {}: {path}{}", child.token, child.name, e.message)) }
+    Error { origin: e.origin, ..Error::new(kind, format!("{what}: {path}{}", e.message)) }
 }
 
 fn text((at, size): (usize, usize)) -> &'static str {
@@ -378,7 +482,7 @@ pub(crate) fn construct(package: &str, token: &str, component: &dyn Erased, requ
     let (list, string) = (|at| words(request + at), |at| text(words(at)).to_string());
     let (name, from) = (text(list(8)), dependencies(list(32)));
     let (data, size) = list(24);
-    let mut inputs = properties(data, size)?.as_object().cloned().unwrap_or_default(); // which the host has checked
+    let mut inputs = properties(data, size)?.into_object(); // which the host has checked
     for (key, urns) in &from {
         if let Some(v) = inputs.get_mut(key) {
             let mut of = BTreeSet::new();
@@ -421,16 +525,8 @@ pub(crate) fn construct(package: &str, token: &str, component: &dyn Erased, requ
     let preview = unsafe { *((request + 248) as *const u8) } != 0;
     let call = Call { urn, name, timeout: 0.0, preview, config: &instance().config };
     let outputs = if open {
-        let deployment = Deployment { urn, preview, running: Default::default(), failure: Default::default() };
-        let result = component.construct(&call, &deployment, &inputs);
-        if let Err(e) = &result {
-            deployment.fail(e.clone());
-        }
-        while !deployment.running.borrow().is_empty() {
-            deployment.wait();
-        }
-        deployment.check()?;
-        result?
+        let deployment = Deployment::new(urn, preview, false);
+        deployment.end(component.construct(&call, &deployment, &inputs))?
     } else {
         crate::log(&call, crate::Severity::Warning, &format!("what {name} is made of is not known in this preview, for some of its inputs are not"));
         component.unknown()

@@ -1,6 +1,7 @@
-//! The SDK for providers of Husk in Rust, for modules that `cargo build --target wasm32-wasip1` builds. A provider is a `cdylib`:
-//! the macro [`properties`] declares what programs set and read, a [`Resource`] manages objects, a [`Component`] consists of other
-//! resources, and [`serve`] exports all of it.
+//! The SDK for providers and programs of Husk in Rust, for modules that `cargo build --target wasm32-wasip1` builds. A provider is a
+//! `cdylib`: the macro [`properties`] declares what programs set and read, a [`Resource`] manages objects, a [`Component`] consists of
+//! other resources, and [`serve`] exports all of it. A program is one, too: a function declares the resources of a [`Stack`], and
+//! [`program`] exports it.
 //!
 //! The host checks inputs and arguments by the schema, sets defaults, compares, and answers previews (docs/contract.md).
 
@@ -8,11 +9,14 @@
 pub mod abi;
 mod component;
 #[doc(hidden)]
+pub mod program;
+#[doc(hidden)]
 pub mod properties;
 mod value;
 
 pub use abi::{cancelled, log, read_asset, send, Request, Response, Severity};
 pub use component::{Child, Component, Deployment, Output, Registration, Timeouts};
+pub use program::Stack;
 pub use properties::{Properties, Property};
 pub use value::{Object, Opaque, Value};
 

@@ -259,7 +259,7 @@ macro_rules! properties {
                     let mut options = $crate::properties::Options::default();
                     $($crate::property_options!(options $($option)*);)?
                     let v = <$type as $crate::Property>::store(&self.$field);
-                    if v != $crate::Value::Null {
+                    if *v.plain() != $crate::Value::Null {
                         o.insert($crate::properties::camel(stringify!($field)), if options.secret { v.secret() } else { v });
                     }
                 })*
@@ -293,6 +293,22 @@ macro_rules! properties {
             }
         }
     )* };
+}
+
+/// Inputs or arguments without a struct: `object! { "name": name, "size": object! { "width": 3 } }`. What is null is left out.
+#[macro_export]
+macro_rules! object {
+    ($($name:literal: $value:expr),* $(,)?) => {{
+        #[allow(unused_mut)]
+        let mut o = $crate::Object::new();
+        $({
+            let v = $crate::Property::store(&$value);
+            if *v.plain() != $crate::Value::Null {
+                o.insert($name.into(), v);
+            }
+        })*
+        o
+    }};
 }
 
 #[doc(hidden)]

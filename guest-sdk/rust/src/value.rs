@@ -63,6 +63,10 @@ impl Value {
         if let Value::Object(o) = self.plain() { Some(o) } else { None }
     }
 
+    pub(crate) fn into_object(self) -> Object {
+        if let Value::Object(o) = self { o } else { Object::new() }
+    }
+
     /// The property of an object, null if there is none.
     pub fn get(&self, key: &str) -> &Value {
         self.as_object().and_then(|o| o.get(key)).unwrap_or(&Value::Null)

@@ -65,7 +65,7 @@ func (b *Builder) build(ctx context.Context, dir, name string,
 	}
 	command, err := exec.LookPath("go")
 	if err != nil {
-		return nil, fmt.Errorf("the provider in %s is Go source, and there is no go command to build it with: "+
+		return nil, fmt.Errorf("the module in %s is Go source, and there is no go command to build it with: "+
 			"install Go from https://go.dev/dl, or name a .wasm file that \"husk provider build\" made elsewhere", dir)
 	}
 	place := filepath.Join(b.Dir, placeOf(dir))
@@ -118,7 +118,7 @@ func networkOf(ctx context.Context, command, dir, place string) (*netoverlay.Net
 	if unknown, ok := errors.AsType[*netoverlay.UnsupportedGoError](err); ok {
 		packages, listErr := list(ctx, command, dir)
 		if listErr == nil && slices.ContainsFunc(packages, func(p *goPackage) bool { return p.ImportPath == "net" }) {
-			return nil, fmt.Errorf("cannot build the provider in %s: %w", dir, unknown)
+			return nil, fmt.Errorf("cannot build the module in %s: %w", dir, unknown)
 		}
 		return &netoverlay.Network{Files: map[string]string{}, Command: command}, nil
 	}
@@ -184,7 +184,7 @@ func withoutDownloads(output string) string {
 // compileError returns the error for the output of the go command, in which paths begin at dir, with a
 // hint for readers who do not know how a provider is built.
 func compileError(dir, output string) error {
-	message := fmt.Sprintf("cannot build the provider in %s:\n%s", dir, output)
+	message := fmt.Sprintf("cannot build the module in %s:\n%s", dir, output)
 	for _, h := range []struct{ output, hint string }{
 		{"requires exactly one main package", "a provider is a main package: its directory needs \"package main\" with a main function"},
 		{"go.mod file not found", "a provider's source belongs to a Go module: run \"go mod init\" there"},

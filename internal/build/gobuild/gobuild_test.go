@@ -98,7 +98,7 @@ func TestBuildErrors(t *testing.T) {
 	}{
 		"compile error": {
 			map[string]string{"go.mod": goMod, "main.go": mainGo},
-			[]string{"cannot build the provider in", "./main.go:4:30: undefined: n"},
+			[]string{"cannot build the module in", "./main.go:4:30: undefined: n"},
 		},
 		"no main package": {
 			map[string]string{"go.mod": goMod, "lib.go": "package lib\n"},
@@ -116,7 +116,7 @@ func TestBuildErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("GOFLAGS", "-mod=mod")
 			_, err := (&gobuild.Builder{Dir: t.TempDir()}).Build(t.Context(), sources(t, c.files))
-			require.ErrorContains(t, err, "cannot build the provider in")
+			require.ErrorContains(t, err, "cannot build the module in")
 			for _, want := range c.want {
 				require.ErrorContains(t, err, want)
 			}
@@ -151,7 +151,7 @@ func TestAGoThatIsNotKnown(t *testing.T) {
 	require.NoError(t, err)
 	source := sources(t, map[string]string{"go.mod": goMod, "main.go": mainGo, "n.go": "package main\n\nimport \"net\"\n\nvar n = int32(len(net.FlagUp.String()))\n"})
 	_, err = b.Build(t.Context(), source)
-	require.ErrorContains(t, err, "cannot build the provider in ")
+	require.ErrorContains(t, err, "cannot build the module in ")
 	require.ErrorContains(t, err, "the network of modules cannot be built with go1.99 in /nowhere: it is known for Go 1.25 to 1.26; set GOTOOLCHAIN=")
 }
 

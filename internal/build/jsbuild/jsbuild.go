@@ -1,4 +1,4 @@
-// Package jsbuild builds provider modules from directories with a package.json: it bundles their JavaScript or TypeScript with the
+// Package jsbuild builds providers and programs from directories with a package.json: it bundles their JavaScript or TypeScript with the
 // esbuild of the project, and links the bundle with the engine that the project's package @husk/provider has.
 package jsbuild
 
@@ -28,7 +28,7 @@ const Manifest = "package.json"
 // sdk is the package of npm with the SDK and the engine.
 const sdk = "@husk/provider"
 
-// entries are the files that a provider may begin with, if its package.json names none.
+// entries are the files that a module may begin with, if its package.json names none.
 var entries = []string{"index.ts", "index.js", "index.mjs", "src/index.ts", "src/index.js"}
 
 // modules are those of Node.js, which no bundle contains: the engine has some, and says of the others what to do instead.
@@ -39,18 +39,18 @@ var modules = []string{
 	"v8", "vm", "worker_threads", "zlib",
 }
 
-// Build builds the provider in dir and returns the module's bytes. Packages and tools are those in node_modules of dir, or of a directory
+// Build builds the provider or program in dir and returns the module's bytes. Packages and tools are those in node_modules of dir, or of a directory
 // above it, up to root. Both paths are absolute.
 func Build(ctx context.Context, dir, root string) ([]byte, error) {
 	wasm, err := build(ctx, dir, root)
 	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("cannot build the provider in %s: %w", dir, err)
+		err = fmt.Errorf("cannot build the module in %s: %w", dir, err)
 	}
 	return wasm, err
 }
 
 func build(ctx context.Context, dir, root string) ([]byte, error) {
-	entry, err := entryOf(dir)
+	entry, world, err := manifestOf(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -70,32 +70,43 @@ func build(ctx context.Context, dir, root string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	wasm, err := Link(engine, append(files, File{"main", main}))
+	wasm, err := Link(engine, world, append(files, File{"main", main}))
 	if err != nil {
 		return nil, fmt.Errorf("linking it with %s: %w", filepath.Join(library, "engine.wasm"), err)
 	}
 	return wasm, nil
 }
 
-// entryOf returns the file that a provider begins with, relative to its directory.
-func entryOf(dir string) (string, error) {
+// manifestOf returns what a package.json says: the file that a module begins with, relative to its directory, and the module's world.
+func manifestOf(dir string) (entry string, world World, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, Manifest))
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	var project struct{ Main string }
+	var project struct {
+		Main string
+		Husk struct{ World string }
+	}
 	if err := json.Unmarshal(text, &project); err != nil {
-		return "", fmt.Errorf("package.json: %w", err)
+		return "", "", fmt.Errorf("package.json: %w", err)
+	}
+	switch project.Husk.World {
+	case "", "provider":
+		world = Provider
+	case "program":
+		world = Program
+	default:
+		return "", "", fmt.Errorf("package.json: the world of husk is provider or program, and not %q", project.Husk.World)
 	}
 	if project.Main != "" {
-		return project.Main, nil
+		return project.Main, world, nil
 	}
 	for _, name := range entries {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			return name, nil
+			return name, world, nil
 		}
 	}
-	return "", fmt.Errorf("its package.json has no \"main\", and there is none of the files %s", strings.Join(entries, ", "))
+	return "", "", fmt.Errorf("its package.json has no \"main\", and there is none of the files %s", strings.Join(entries, ", "))
 }
 
 // Engine returns the engine of a package with the SDK, whose digest the package names. script makes it in a checkout.

@@ -1,6 +1,7 @@
 package jsbuild
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -10,23 +11,38 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tetratelabs/wazero/api"
 
 	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
-// engineOf is a module with a memory of two pages, and a data segment with the mark.
+// engineOf is a module with a memory of two pages, a data segment with the mark, and exports of two worlds.
 func engineOf(mark string) []byte {
 	segment := append([]byte("before"), mark...)
 	segment = append(segment, 0, 0, 0, 0, 0, 0, 0, 0, 'x')
 	out := []byte("\x00asm\x01\x00\x00\x00")
+	out = wasmfile.AppendSized(append(out, wasmfile.SectionType), []byte{1, 0x60, 0, 0})
+	out = wasmfile.AppendSized(append(out, wasmfile.SectionFunction), []byte{1, 0})
 	out = wasmfile.AppendSized(append(out, wasmfile.SectionMemory), []byte{1, 1, 2, 4})
+	exports := []byte{byte(len(exported))}
+	for _, name := range exported {
+		exports = append(wasmfile.AppendSized(exports, []byte(name)), 0, 0)
+	}
+	exports[len(exports)-2], exports[len(exports)-1] = 2, 0 // a memory
+	out = wasmfile.AppendSized(append(out, wasmfile.SectionExport), exports)
 	out = wasmfile.AppendSized(append(out, wasmfile.SectionDataCount), []byte{1})
+	out = wasmfile.AppendSized(append(out, wasmfile.SectionCode), []byte{1, 2, 0, byte(wasmfile.OpEnd)})
 	content := wasmfile.AppendSized([]byte{1, 0, byte(wasmfile.OpI32Const), 16, byte(wasmfile.OpEnd)}, segment)
 	return wasmfile.AppendSized(append(out, wasmfile.SectionData), content)
 }
 
+var exported = []string{
+	"cabi_realloc", "husk:provider/provider@0.2.0#check", "cabi_post_husk:provider/provider@0.2.0#check", "husk:program/program@0.1.0#run",
+	"cabi_post_husk:program/program@0.1.0#run", "husk:feature/read-first", "memory",
+}
+
 func TestLink(t *testing.T) {
-	wasm, err := Link(engineOf(mark), []File{{"a", []byte("one")}, {"main", make([]byte, pageSize)}})
+	wasm, err := Link(engineOf(mark), Provider, []File{{"a", []byte("one")}, {"main", make([]byte, pageSize)}})
 	require.NoError(t, err)
 	m, err := wasmfile.Read(wasm, wasmfile.DefaultLimits())
 	require.NoError(t, err)
@@ -40,18 +56,38 @@ func TestLink(t *testing.T) {
 	require.EqualValues(t, len(files), binary.LittleEndian.Uint32(place[4:]))
 	require.Equal(t, byte('x'), place[8])
 
-	_, err = Link(engineOf(mark), []File{{"main", make([]byte, 3*pageSize)}})
+	_, err = Link(engineOf(mark), Provider, []File{{"main", make([]byte, 3*pageSize)}})
 	require.ErrorContains(t, err, "for which the engine has no room")
-	_, err = Link(engineOf("husk:file"), nil)
+	_, err = Link(engineOf("husk:file"), Provider, nil)
 	require.ErrorIs(t, err, errNoEngine)
-	_, err = Link(engineOf(mark+"12345678"+mark), nil)
+	_, err = Link(engineOf(mark+"12345678"+mark), Provider, nil)
 	require.ErrorIs(t, err, errNoEngine)
 	cut := wasmfile.AppendSized([]byte("\x00asm\x01\x00\x00\x00\x05"), []byte{1, 1, 2, 4})
 	cut = wasmfile.AppendSized(append(cut, 0), append([]byte{0}, mark...)) // a custom section, behind which there is no place
-	_, err = Link(cut, nil)
+	_, err = Link(cut, Provider, nil)
 	require.ErrorIs(t, err, errNoEngine)
-	_, err = Link([]byte("text"), nil)
+	_, err = Link([]byte("text"), Provider, nil)
 	require.ErrorIs(t, err, wasmfile.ErrNotWasm)
+}
+
+// A module has the exports of one world, and the others that are of none.
+func TestLinkedWorlds(t *testing.T) {
+	for world, left := range map[World][]int{Provider: {0, 1, 2, 5, 6}, Program: {0, 3, 4, 5, 6}} {
+		wasm, err := Link(engineOf(mark), world, nil)
+		require.NoError(t, err)
+		m, err := wasmfile.Read(wasm, wasmfile.DefaultLimits())
+		require.NoError(t, err)
+		require.Len(t, m.Exports, len(left))
+		for i, e := range m.Exports {
+			require.Equal(t, exported[left[i]], e.Name)
+			require.Equal(t, e.Name == "memory", e.Kind == api.ExternTypeMemory)
+		}
+	}
+	old := bytes.ReplaceAll(engineOf(mark), []byte("husk:program"), []byte("husk:progrom"))
+	_, err := Link(old, Program, nil)
+	require.EqualError(t, err, "its engine makes no module of husk:program: install a newer version of the SDK")
+	_, err = Link(old, Provider, nil)
+	require.NoError(t, err)
 }
 
 // What is missing is said with what to do.
@@ -67,10 +103,12 @@ func TestWhatIsMissing(t *testing.T) {
 	fails := func(want string) {
 		_, err := Build(t.Context(), dir, root)
 		require.ErrorContains(t, err, want)
-		require.ErrorContains(t, err, "cannot build the provider in "+dir)
+		require.ErrorContains(t, err, "cannot build the module in "+dir)
 	}
 	write("provider/package.json", "{")
 	fails("package.json: ")
+	write("provider/package.json", `{"husk": {"world": "policy"}}`)
+	fails(`package.json: the world of husk is provider or program, and not "policy"`)
 	write("provider/package.json", "{}")
 	fails(`its package.json has no "main", and there is none of the files index.ts, index.js`)
 	write("provider/index.ts", "export default 1;")

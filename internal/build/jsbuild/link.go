@@ -5,11 +5,22 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/husk-dev/husk/abi/canon"
 	"github.com/husk-dev/husk/internal/wasm/wasmfile"
 )
 
-// File is a file of a provider, by the name that others import it by.
+// World is the package of the interface that a module exports, of those that an engine has. A module has one.
+type World string
+
+// The worlds of an engine.
+const (
+	Provider World = canon.Package
+	Program  World = canon.ProgramPackage
+)
+
+// File is a file of a module, by the name that others import it by.
 type File struct {
 	Name string
 	Text []byte
@@ -23,8 +34,8 @@ const pageSize = 64 << 10
 // errNoEngine is the error for a module that is no engine.
 var errNoEngine = errors.New("it is no engine of Husk")
 
-// Link returns an engine with files behind its memory.
-func Link(engine []byte, files []File) ([]byte, error) {
+// Link returns an engine with files behind its memory, as a module of a world.
+func Link(engine []byte, world World, files []File) ([]byte, error) {
 	m, err := wasmfile.Read(engine, wasmfile.DefaultLimits())
 	if err != nil {
 		return nil, err
@@ -63,12 +74,26 @@ func Link(engine []byte, files []File) ([]byte, error) {
 			if memory.HasMax {
 				changed = binary.AppendUvarint(changed, uint64(memory.Max))
 			}
+		case wasmfile.SectionExport:
+			exports, count, of := engine[s.Items:s.End], 0, false
+			for range s.Count {
+				export, name := nextExport(&exports)
+				is, other := world.has(name)
+				if other {
+					continue
+				}
+				changed, of = append(changed, export...), of || is
+				count++
+			}
+			if !of {
+				return nil, fmt.Errorf("its engine makes no module of %s: install a newer version of the SDK", world)
+			}
+			changed = append(binary.AppendUvarint(nil, uint64(count)), changed...)
 		case wasmfile.SectionDataCount:
 			changed = binary.AppendUvarint(nil, uint64(len(m.Segments)+1))
 		case wasmfile.SectionData:
 			changed = append(binary.AppendUvarint(nil, uint64(s.Count+1)), engine[s.Items:s.End]...)
-			changed = append(changed, 0, byte(wasmfile.OpI32Const))
-			changed = append(appendSigned(changed, int32(at)), byte(wasmfile.OpEnd))
+			changed = append(wasmfile.AppendConst(append(changed, 0), wasmfile.OpI32Const, int64(int32(at))), byte(wasmfile.OpEnd))
 			changed = wasmfile.AppendSized(changed, content)
 		default:
 			out = append(out, engine[s.Start:s.End]...)
@@ -79,14 +104,19 @@ func Link(engine []byte, files []File) ([]byte, error) {
 	return out, nil
 }
 
-// appendSigned appends an integer in signed LEB128.
-func appendSigned(out []byte, v int32) []byte {
-	for {
-		b := byte(v & 0x7f)
-		v >>= 7
-		if v == 0 && b&0x40 == 0 || v == -1 && b&0x40 != 0 {
-			return append(out, b)
-		}
-		out = append(out, b|0x80)
-	}
+// has reports whether an export is of the world, or of another one.
+func (w World) has(name string) (is, other bool) {
+	pkg, _, _ := strings.Cut(strings.TrimPrefix(name, "cabi_post_"), "/")
+	is = pkg == string(w)
+	return is, !is && (pkg == string(Provider) || pkg == string(Program))
+}
+
+// nextExport takes an export from a section that was read before, and returns its name, too.
+func nextExport(exports *[]byte) (export []byte, name string) {
+	all := *exports
+	size, at := binary.Uvarint(all)
+	end := at + int(size)
+	_, index := binary.Uvarint(all[end+1:]) // behind the kind
+	*exports = all[end+1+index:]
+	return all[:end+1+index], string(all[at:end])
 }

@@ -95,7 +95,7 @@ func (l *Language) Build(ctx context.Context, s Source) (wasm []byte, err error)
 type MissingError struct{ Dir, Language, Tool, Install string }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("the provider in %s is %s source, and there is no %s to build it with: %s, or name a .wasm file that "+
+	return fmt.Sprintf("the module in %s is %s source, and there is no %s to build it with: %s, or name a .wasm file that "+
 		"\"husk provider build\" made elsewhere", e.Dir, e.Language, e.Tool, e.Install)
 }
 
@@ -115,7 +115,7 @@ func run(ctx context.Context, dir string, command ...string) ([]byte, error) {
 		return nil, ctx.Err()
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Exited() {
-		return nil, fmt.Errorf("cannot build the provider in %s:\n%s", dir, strings.TrimRight(said.String(), "\n"))
+		return nil, fmt.Errorf("cannot build the module in %s:\n%s", dir, strings.TrimRight(said.String(), "\n"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("running %s: %w", command[0], err)

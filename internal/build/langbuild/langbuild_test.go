@@ -28,7 +28,7 @@ func TestWhatCargoLacks(t *testing.T) {
 		"error: the `wasm32-wasip1` target may not be installed":            "there is no target wasm32-wasip1 to build it with: run rustup target add wasm32-wasip1, or name a .wasm file",
 		"error: rustup could not choose a version of cargo to run, because": "there is no toolchain to build it with: run rustup default stable and",
 		"error: Could not find specification for target \"wasm32-wasip1\"":  "there is no target wasm32-wasip1 in its version to build it with: install Rust 1.82",
-		"error[E0425]: cannot find value `a` in this scope":                 "cannot build the provider in " + dir + ":\nerror[E0425]: cannot find value `a` in this scope",
+		"error[E0425]: cannot find value `a` in this scope":                 "cannot build the module in " + dir + ":\nerror[E0425]: cannot find value `a` in this scope",
 	} {
 		t.Setenv("HUSK_NEW_CONFIG_PASSPHRASE", "hunter2")
 		require.NoError(t, os.WriteFile(filepath.Join(bin, "cargo"), []byte("#!/bin/sh\necho '"+said+"'$HUSK_NEW_CONFIG_PASSPHRASE >&2\nexit 101\n"), 0o755))
@@ -220,7 +220,7 @@ func TestPython(t *testing.T) {
 
 	// An engine is a module with the mark in its data, and a memory of two pages.
 	engine("text")
-	fails("linking the provider in ")
+	fails("linking the module in ")
 	engine("\x00asm\x01\x00\x00\x00\x05\x03\x01\x00\x02\x0b\x1e\x01\x00\x41\x10\x0b\x18husk:files\n\x01\x02\x03\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 	wasm, err := build()
 	require.NoError(t, err)

@@ -43,11 +43,11 @@ func buildPython(ctx context.Context, s Source) ([]byte, error) {
 		Files [][2]string
 	}
 	if err := json.Unmarshal(text, &module); err != nil {
-		return nil, fmt.Errorf("cannot build the provider in %s: %s: %w", dir, found[0], err)
+		return nil, fmt.Errorf("cannot build the module in %s: %s: %w", dir, found[0], err)
 	}
 	engine, err := jsbuild.Engine(filepath.Dir(found[0]), "guest-sdk/python/engine/build.sh")
 	if err != nil {
-		return nil, fmt.Errorf("cannot build the provider in %s: %w", dir, err)
+		return nil, fmt.Errorf("cannot build the module in %s: %w", dir, err)
 	}
 	files := []jsbuild.File{{Name: "main", Text: []byte(module.Main)}}
 	for _, f := range module.Files {
@@ -57,9 +57,9 @@ func buildPython(ctx context.Context, s Source) ([]byte, error) {
 		}
 		files = append(files, jsbuild.File{Name: f[0], Text: text})
 	}
-	wasm, err := jsbuild.Link(engine, files)
+	wasm, err := jsbuild.Link(engine, jsbuild.Provider, files)
 	if err != nil {
-		return nil, fmt.Errorf("linking the provider in %s with %s: %w", dir, filepath.Dir(found[0]), err)
+		return nil, fmt.Errorf("linking the module in %s with %s: %w", dir, filepath.Dir(found[0]), err)
 	}
 	return wasm, nil
 }

@@ -107,7 +107,7 @@ func (r *Runner) build(ctx context.Context, program string) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &exit):
-		return fmt.Errorf("cannot build the provider in %s for this machine:\n%s", r.Dir, strings.TrimSpace(text.String()))
+		return fmt.Errorf("cannot build the module in %s for this machine:\n%s", r.Dir, strings.TrimSpace(text.String()))
 	default:
 		return fmt.Errorf("--native builds the provider with the go command: %w", err)
 	}

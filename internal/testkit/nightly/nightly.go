@@ -58,6 +58,7 @@ var Checks = []Check{
 	{"cmd/husk/internal/processtest:TestInterruptsOfPrograms", "fetches Pulumi's SDKs with npm and pip", OwnStep},
 	{"examples/providers/postgresql/provider:TestConformance", "creates and drops hundreds of databases", OwnStep},
 	{"examples:TestConformance", "10 seeds", "one seed"},
+	{"examples/contacts:TestRoster", "compiles the program in Go as a module", "the one in Rust, and the script `program`"},
 	{"cmd/husk-server:TestSixtyStrangersFindNothing", "a process for each stranger's project", "all with their processes confined, and each third without"},
 	{"cmd/husk-server:TestTheTableOfStrangersAtAWorker", "two processes for each of 500 projects", "each key in each third way, and each way with each third key, confined or not in turn"},
 	{"cmd/husk/internal/root:TestStrangersFindNothing", "15 commands for each of 500 projects", "`preview` and another command in turn, for each project"},

@@ -42,6 +42,7 @@ const (
 const (
 	provider   = "plugins: {providers: [{name: x, path: src}]}" + uses
 	policies   = "policies: [src]\n"
+	program    = "runtime: wasm\nmain: src\n"
 	components = "packages: {x: ./src}" + uses
 )
 
@@ -63,6 +64,11 @@ var Sources = []Source{
 	{"a provider in Python with packages above the project", provider, map[string]string{
 		"src/pyproject.toml": "", "src/provider.py": "", "../.venv/bin/python": own, "../.venv/" + sdkOfPython: "",
 	}, nil},
+	{"a program as a module, in Rust", program, map[string]string{"src/Cargo.toml": "", "src/build.rs": ""}, []string{"preview"}},
+	{"a program as a module, in TypeScript", program, map[string]string{
+		"src/package.json": `{"husk": {"world": "program"}}`, "src/index.ts": "", "src/node_modules/.bin/esbuild": own,
+		"src/node_modules/@husk/provider/engine.wasm": "", "src/node_modules/@husk/provider/engine.sha256": ofNothing,
+	}, []string{"preview"}},
 	{"a policy pack in Rust", policies, map[string]string{"src/Cargo.toml": "", "src/build.rs": ""}, []string{"preview"}},
 	{"components in Node.js", components, map[string]string{
 		"src/PulumiPlugin.yaml": "runtime: nodejs\n", "src/index.js": "", "src/" + sdkOfNode: "{}",

@@ -4,7 +4,7 @@ package scaffold
 import (
 	"cmp"
 	"context"
-	"embed"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,13 +20,14 @@ import (
 
 	guestsdk "github.com/husk-dev/husk/guest-sdk"
 	"github.com/husk-dev/husk/internal/base/lazyregexp"
+	"github.com/husk-dev/husk/internal/base/packed"
 	"github.com/husk-dev/husk/internal/build/husksource"
 )
 
-// templates holds the files of each template, with the ending .tmpl.
+// archive has the files of each template, with the ending .tmpl. A test holds it to them.
 //
-//go:embed all:templates
-var templates embed.FS
+//go:embed templates.zip.gz
+var archive []byte
 
 // ending is the suffix of files in a template. Without it, the Go command would take them for packages and modules.
 const ending = ".tmpl"
@@ -70,6 +71,16 @@ func All() []Template {
 			Name: "program", Title: "a project whose program is a module, in Go", Projects: []string{"."},
 			Modules: map[string]string{"providers/random.wasm": random},
 			Next:    []string{"husk preview", "husk up"},
+		},
+		{
+			Name: "program", Title: "a project whose program is a module, in Rust", Language: "rust", SDK: "program/husk-provider", Projects: []string{"."},
+			Modules: map[string]string{"providers/random.wasm": random},
+			Next:    []string{"husk preview", "husk up"},
+		},
+		{
+			Name: "program", Title: "a project whose program is a module, in TypeScript", Language: "typescript", Projects: []string{"."},
+			Modules: map[string]string{"providers/random.wasm": random},
+			Next:    []string{"npm install --prefix program", "husk preview", "husk up"},
 		},
 		{
 			Name: "provider", Title: "a provider in Go, with tests and CI", Projects: []string{"example"},
@@ -278,7 +289,7 @@ func (t Template) files(o Options) (files, error) {
 	}
 	fill := strings.NewReplacer("{{name}}", o.Name, "{{go}}", goVersion())
 	var out files
-	root := path.Join("templates", t.Name)
+	templates, root := packed.Open(archive), t.Name
 	if t.Language != "" {
 		root += "-" + t.Language
 	}
@@ -286,7 +297,7 @@ func (t Template) files(o Options) (files, error) {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		text, err := templates.ReadFile(name)
+		text, err := fs.ReadFile(templates, name)
 		if err != nil {
 			return err
 		}
@@ -311,7 +322,7 @@ func (t Template) files(o Options) (files, error) {
 			return nil, err
 		}
 	}
-	ignored, err := templates.ReadFile("templates/gitignore" + ending)
+	ignored, err := fs.ReadFile(templates, "gitignore"+ending)
 	for _, dir := range t.Projects {
 		out = append(out, file{path.Join(dir, ".gitignore"), ignored})
 	}

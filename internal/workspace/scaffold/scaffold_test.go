@@ -6,8 +6,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/husk-dev/husk/internal/testkit/packedtest"
 	"github.com/husk-dev/husk/internal/workspace/scaffold"
 )
+
+// The program has the templates as they are.
+func TestTheTemplatesAreCurrent(t *testing.T) {
+	packedtest.RequireCurrent(t, "templates.zip.gz", "templates", ".")
+}
 
 // Only a template that requires Husk's own code needs its source: the others begin with any husk.
 func TestTemplatesWithoutTheSourceOfHusk(t *testing.T) {
@@ -18,7 +24,7 @@ func TestTemplatesWithoutTheSourceOfHusk(t *testing.T) {
 			Name: "shop", Source: func() (scaffold.Source, error) { asked = true; return scaffold.Source{}, none },
 		})
 		switch {
-		case template.Name == "empty", template.Language == "c", template.Language == "rust":
+		case len(template.Modules) == 0 && (template.Name == "empty" || template.Language == "c" || template.Language == "rust"):
 			require.NoError(t, err, template.Title)
 			require.False(t, asked, template.Title)
 			require.NotEmpty(t, files, template.Title)

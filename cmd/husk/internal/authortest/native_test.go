@@ -119,7 +119,7 @@ func TestProviderDevNative(t *testing.T) {
 	rest := said.String()
 	for _, want := range []string{
 		"WARNING: NOT SANDBOXED", "logged by the provider", "to create", "Changed: Husk.yaml", "to create",
-		"cannot build the provider in", "in.Marc undefined", "WARNING: NOT SANDBOXED", "to create", "WARNING: NOT SANDBOXED",
+		"cannot build the module in", "in.Marc undefined", "WARNING: NOT SANDBOXED", "to create", "WARNING: NOT SANDBOXED",
 		"index out of range [0] with length 0", "greeting.go:", "the native process of the provider has ended",
 		"Changed: Husk.yaml", "WARNING: NOT SANDBOXED", "the native process of the provider has ended",
 	} {

@@ -98,7 +98,10 @@ import (
 		load(),
 		configure(),
 	},
-	"docs/programs-wasm.md": {write("husk/edge/Husk.yaml", ""), write("husk/edge/program/main.go", ""), run("husk/edge")},
+	"docs/programs-wasm.md": {
+		write("husk/edge/Husk.yaml", ""), write("husk/edge/program/main.go", ""), run("husk/edge"),
+		leave("packages of npm and an engine, which TestTutorial of examples/contacts/typescript/test has"), leave("a smaller form of examples/contacts/roster/rust"),
+	},
 	"docs/pulumi.md": {
 		leave("a project for Node.js; package programtest has such projects"),
 		leave("it fetches packages of Node.js, which package programtest does"),

@@ -59,7 +59,7 @@ func (a commands) create() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.list, "list", false, "list the templates")
-	flags.Var(cli.Choice(&o.language, languages()...), "language", "language of a provider: "+cli.AnyOf(languages())+" (default go)")
+	flags.Var(cli.Choice(&o.language, languages()...), "language", "language of a provider or program: "+cli.AnyOf(languages())+" (default go)")
 	flags.StringVar(&o.name, "name", "", "name of the project or package (default: the directory's name)")
 	flags.StringVar(&o.description, "description", "", "description of the project, for a template of Pulumi")
 	flags.StringVar(&o.sdk, "sdk", "", "use the SDK in this checkout of Husk (default: the one that this husk was built from)")
@@ -83,6 +83,7 @@ func languages() []string {
 			known = append(known, t.Language)
 		}
 	}
+	slices.Sort(known[1:])
 	return known
 }
 
