@@ -42,36 +42,65 @@ func TestWatch(t *testing.T) {
 	} {
 		t.Run(c.flag, func(t *testing.T) {
 			save(stash("one"))
-			cmd := exec.Command(os.Args[0])
-			cmd.Args = []string{"husk", "watch", c.flag, "-C", dir} // see TestMain
-			cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "HUSK_CACHE_DIR="+filepath.Join(dir, "cache"), "NO_COLOR=1")
-			out, err := cmd.StdoutPipe()
-			require.NoError(t, err)
-			cmd.Stderr = cmd.Stdout
-			require.NoError(t, cmd.Start())
-			next := []func(){
+			said := watched(t, dir, c.flag, []func(){
 				func() { save(stash("two")) },
 				func() { save("name: [") },
 				func() { save(stash("three")) },
-				func() { require.NoError(t, cmd.Process.Signal(os.Interrupt)) },
-			}
-			var said strings.Builder
-			for lines := bufio.NewScanner(out); lines.Scan(); {
-				said.WriteString(lines.Text() + "\n")
-				if strings.HasPrefix(lines.Text(), "Watching for changes.") {
-					require.NotEmpty(t, next, "it ran more often than something changed:\n%s", &said)
-					next[0]()
-					next = next[1:]
-				}
-			}
-			require.NoError(t, cmd.Wait(), "an interrupt is how it ends:\n%s", &said)
-			require.Empty(t, next)
-			rest := said.String()
+			})
+			rest := said
 			for _, want := range c.want {
 				_, after, found := strings.Cut(rest, want)
-				require.True(t, found, "%q does not follow in:\n%s", want, &said)
+				require.True(t, found, "%q does not follow in:\n%s", want, said)
 				rest = after
 			}
 		})
 	}
+}
+
+// The source of a program that is a module is watched, and not what its tools write.
+func TestWatchOfSource(t *testing.T) {
+	usertest.SkipShort(t)
+	if runtime.GOOS == "windows" {
+		t.Skip("processes cannot be sent interrupts, and the tool is a shell script")
+	}
+	dir, bin, beside := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "new.rs")
+	write := func(name, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o755))
+	}
+	write(filepath.Join(dir, "Husk.yaml"), "name: demo\nruntime: wasm\nmain: program\n")
+	write(filepath.Join(dir, "program", "Cargo.toml"), "")
+	source := filepath.Join(dir, "program", "src", "lib.rs")
+	write(source, "the first source")
+	write(filepath.Join(bin, "cargo"), "#!/bin/sh\n[ $1 = build ] || { echo \"$PWD/Cargo.toml\"; exit; }\nmkdir -p target/release && date >target/release/log.rs\ncat src/lib.rs >&2\nexit 1\n")
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	said := watched(t, dir, "--diff", []func(){func() {
+		write(beside, "the second source")
+		require.NoError(t, os.Rename(beside, source))
+	}})
+	require.Regexp(t, "(?s)the first source.*Changed: .*lib.rs.*the second source", said)
+}
+
+// watched runs husk watch, calls the next function whenever it waits for a change, and then interrupts it.
+func watched(t *testing.T, dir, flag string, next []func()) string {
+	cmd := exec.Command(os.Args[0])
+	cmd.Args = []string{"husk", "watch", flag, "-C", dir} // see TestMain
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "HUSK_CACHE_DIR="+filepath.Join(dir, "cache"), "NO_COLOR=1")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = cmd.Stdout
+	require.NoError(t, cmd.Start())
+	next = append(next, func() { require.NoError(t, cmd.Process.Signal(os.Interrupt)) })
+	var said strings.Builder
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		said.WriteString(lines.Text() + "\n")
+		if strings.HasPrefix(lines.Text(), "Watching for changes.") {
+			require.NotEmpty(t, next, "it ran more often than something changed:\n%s", &said)
+			next[0]()
+			next = next[1:]
+		}
+	}
+	require.NoError(t, cmd.Wait(), "an interrupt is how it ends:\n%s", &said)
+	require.Empty(t, next)
+	return said.String()
 }

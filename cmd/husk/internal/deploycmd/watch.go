@@ -171,13 +171,13 @@ func sourceKinds(runtime string) []string {
 	case "go":
 		return []string{".go", ".mod", ".sum"}
 	case program.RuntimeWASM:
-		return []string{".wasm", ".go", ".mod", ".sum"}
+		return []string{".wasm", ".go", ".mod", ".sum", ".ts", ".tsx", ".js", ".mjs", ".json", ".rs", ".toml"}
 	}
 	return nil
 }
 
 // installedDirs are the names of directories with packages or with build results.
-var installedDirs = []string{"node_modules", "venv", "__pycache__"}
+var installedDirs = []string{"node_modules", "venv", ".venv", "__pycache__", "target"}
 
 // sourceDir returns the directory with the source of a program.
 func sourceDir(p *program.Project) string {
