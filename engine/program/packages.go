@@ -138,14 +138,7 @@ func (d *decoder) checkSource(at *yaml.Node, p *Package) bool {
 		return d.localPackage(at, p)
 	case !d.listed[p.Source]:
 		e := d.File.Errorf(source.Of(at), "there is no provider %q to make the package %q of%s", p.Source, p.Name, d.DidYouMean(p.Source, d.listedNames))
-		e.Detail = "source names a provider of plugins.providers"
-		if isRepository(p.Source) {
-			e.Detail += "; Husk fetches no packages from a repository: clone it, and give the path of the package's directory as the source, such as ../something"
-		} else if isLocalSource(p.Source) {
-			e.Detail += fmt.Sprintf("; one with parameters is listed there, and named by its own package:\n  - name: <its package>\n    path: %s", p.Source)
-		} else if isPackageName(p.Source) && !strings.Contains(p.Source, "/") { // else it is a path or URL, which Pulumi's tools take
-			e.Detail += fmt.Sprintf("; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>", p.Source)
-		}
+		e.Detail = p.sourceAdvice()
 		d.Add(e)
 		return false
 	case !p.Parameterized() && p.Source != p.Name:
@@ -154,6 +147,26 @@ func (d *decoder) checkSource(at *yaml.Node, p *Package) bool {
 		return false
 	}
 	return true
+}
+
+// sourceAdvice says what to do about a source that is no provider of the project.
+func (p *Package) sourceAdvice() string {
+	const advice = "source names a provider of plugins.providers"
+	switch {
+	case p.Source == "terraform-provider" && p.Parameters != nil && len(p.Parameters.Args) > 0:
+		version := p.Parameters.Args[:min(len(p.Parameters.Args), 2)]
+		return "Husk builds a module of a Terraform provider before it runs: build this one, list it under plugins.providers, and remove the package:\n" +
+			fmt.Sprintf("  husk provider port %s\n  - name: %s\n    path: %[2]s.wasm", strings.Join(version, "@"), p.Name)
+	case p.Source == "terraform-module":
+		return "Husk runs no modules of Terraform: write the resources into the program, with a provider that husk provider port builds"
+	case isRepository(p.Source):
+		return advice + "; Husk fetches no packages from a repository: clone it, and give the path of the package's directory as the source, such as ../something"
+	case isLocalSource(p.Source):
+		return advice + fmt.Sprintf("; one with parameters is listed there, and named by its own package:\n  - name: <its package>\n    path: %s", p.Source)
+	case isPackageName(p.Source) && !strings.Contains(p.Source, "/"): // else it is a path or URL, which Pulumi's tools take
+		return advice + fmt.Sprintf("; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>", p.Source)
+	}
+	return advice
 }
 
 // isRepository reports whether the source of a package is the address of a repository, such as github.com/acme/zoo/components.

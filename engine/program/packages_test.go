@@ -189,6 +189,8 @@ packages:
   a:b: {source: openapi, parameters: [x]}
   pulumi: {source: openapi, parameters: [x]}
   local: {source: ../local, parameters: [x]}
+  time: {source: terraform-provider, version: 1.2.0, parameters: [hashicorp/time, 0.12.0]}
+  vpc: {source: terraform-module, parameters: [terraform-aws-modules/vpc/aws, 6.0.0, vpc]}
 `
 	const want = `
 Husk.yaml:5:7: the provider "bad" has neither a path nor a source
@@ -252,6 +254,17 @@ Husk.yaml:20:19: there is no provider "../local" to make the package "local" of
   source names a provider of plugins.providers; one with parameters is listed there, and named by its own package:
     - name: <its package>
       path: ../local
+Husk.yaml:21:18: there is no provider "terraform-provider" to make the package "time" of
+   21 |   time: {source: terraform-provider, version: 1.2.0, parameters: [hashicorp/time, 0.12.0]}
+      |                  ^
+  Husk builds a module of a Terraform provider before it runs: build this one, list it under plugins.providers, and remove the package:
+    husk provider port hashicorp/time@0.12.0
+    - name: time
+      path: time.wasm
+Husk.yaml:22:17: there is no provider "terraform-module" to make the package "vpc" of
+   22 |   vpc: {source: terraform-module, parameters: [terraform-aws-modules/vpc/aws, 6.0.0, vpc]}
+      |                 ^
+  Husk runs no modules of Terraform: write the resources into the program, with a provider that husk provider port builds
 `
 	_, err := ParseProject(t.Context(), projectroot.New("/work", projectroot.Trusted), "Husk.yaml", []byte(text))
 	require.Error(t, err)
