@@ -105,7 +105,7 @@ type RuntimeOption struct {
 type NoProjectError struct{ Dir string }
 
 func (e *NoProjectError) Error() string {
-	return fmt.Sprintf("no project in %s: looked for %s; begin one with a file %s that says \"name: my-project\" and \"runtime: yaml\", or name another directory with -C",
+	return fmt.Sprintf("no project in %s: looked for %s; begin one with husk new, or with a file %s that says \"name: my-project\" and \"runtime: yaml\", or name another directory with -C",
 		e.Dir, strings.Join(projectFiles, ", "), projectFiles[0])
 }
 

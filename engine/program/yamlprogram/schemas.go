@@ -199,7 +199,7 @@ func (c *compilation) resolve(ctx context.Context, r *resource) {
 	}
 	pkg, ok := packageOf(r.typ)
 	if !ok {
-		c.report.Errorf(r.typeNode, "%q is not a type: it must have the form <package>:<name> or <package>:<module>:<name>", r.typ)
+		c.report.Errorf(r.typeNode, "%s", noType(r.typ))
 		return
 	}
 	r.pkg = pkg
@@ -388,13 +388,27 @@ func (c *compilation) expressions(visit func(expr.Expr)) {
 	}
 }
 
+// noType is the error of a type without a package, with the type that one in Terraform's form is by default.
+func noType(typ string) string {
+	text := fmt.Sprintf("%q is not a type: it must have the form <package>:<name> or <package>:<module>:<name>", typ)
+	pkg, words, is := strings.Cut(typ, "_")
+	if !is || pkg == "" || strings.Trim(typ, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return text
+	}
+	var name strings.Builder
+	for word := range strings.FieldsFuncSeq(words, func(r rune) bool { return r == '_' }) {
+		name.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return text + fmt.Sprintf("; did you mean %q?", pkg+":"+name.String())
+}
+
 // ResourceToken returns the whole type of a resource: random:index/randomPet:RandomPet for
 // random:RandomPet. The error is [ErrUnknownPackage] if the project has no provider for the
 // package.
 func ResourceToken(ctx context.Context, project *program.Project, schemas Schemas, typ string) (string, error) {
 	pkg, ok := packageOf(typ)
 	if !ok {
-		return "", fmt.Errorf("%q is not a type: it must have the form <package>:<name> or <package>:<module>:<name>", typ)
+		return "", errors.New(noType(typ))
 	}
 	s, err := schemas.Package(ctx, project.Package(pkg))
 	if err != nil {
