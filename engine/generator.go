@@ -137,6 +137,7 @@ func (g *generator) register(ctx context.Context, gl *goal) ([]*step, error) {
 		return g.planUnchanged(ctx, gl, old)
 	}
 	if g.mode == updating {
+		g.useElsewhere(gl)
 		if steps, left, err := g.leaveUnselected(gl, old); left || err != nil {
 			return steps, err
 		}

@@ -154,7 +154,29 @@ func (g *generator) keep(old, declared *state.Resource) []*step {
 		return g.recorder.Lookup(needed)
 	})
 	g.registrations.Declared.Set(declared.URN, declared)
+	if old.Parent != declared.Parent {
+		g.registrations.Elsewhere.Set(old.URN, declared)
+	}
 	return g.plan(old, &step{op: OpSame, old: old, new: clone(old)})
+}
+
+// useElsewhere has a goal that uses a component name the parts that are recorded with another parent, as they are left as they are.
+func (g *generator) useElsewhere(gl *goal) {
+	if g.registrations.Elsewhere.Len() == 0 {
+		return
+	}
+	var moves []graph.Move
+	for u, declared := range g.registrations.Elsewhere.Entries() {
+		if old := g.recorder.Lookup(u); old != nil {
+			there := clone(old)
+			there.Parent = declared.Parent
+			moves = append(moves, graph.Move{Before: there, After: old})
+		}
+	}
+	if parting := graph.NewParting(g.recorder.Resources(), moves); parting != nil {
+		n := parting.Keep(gl.state(gl.inputs))
+		gl.deps, gl.propDep = n.Dependencies, n.PropertyDependencies
+	}
 }
 
 // checkCircle refuses a resource that would come to depend on one that was left as it is and depends on it.

@@ -28,6 +28,8 @@ type Registrations struct {
 	// Declared holds the program's declarations of resources that are left as they are, because their children inherit from
 	// these.
 	Declared locked.Map[urn.URN, *state.Resource]
+	// Elsewhere holds the declarations among these of resources that are recorded with another parent.
+	Elsewhere locked.Map[urn.URN, *state.Resource]
 	// Unchecked holds the inputs of the program for resources that a preview could not check, since their provider's
 	// configuration is not known.
 	Unchecked locked.Map[urn.URN, property.Map]

@@ -471,3 +471,19 @@ func TestFormerNamesOfTwo(t *testing.T) {
 		}}, Upgrade: 2},
 	})
 }
+
+// A part is excluded, and so stays below another component: what uses the component that the program has it in says nothing else of it.
+func TestExcludedPartOfAnotherComponent(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Region: 1, OtherRegion: 1, Resources: []modelResource{
+			{Name: "c", Type: "proj:index:Group"},
+			{Name: "a", Type: "test:index:Single", Key: 1, Protect: true, Region: true, Parent: 1},
+			{Name: "e", Type: "test:index:Strict", Key: 1, After: []int{0}, Owner: 2, Ignore: true, Region: true},
+		}}, Fail: []string{"update a", "create e"}, Answer: "not found", Upgrade: 2},
+		{Do: "up", Program: modelProgram{OtherRegion: 1, Resources: []modelResource{
+			{Name: "b", Type: "proj:index:Group"},
+			{Name: "e", Type: "test:index:Single", Key: 1, Alias: "a", Owner: 1, Ignore: true, Parts: 1, Protect: true, Parent: 1},
+			{Name: "d", Type: "test:index:Strict", After: []int{0}, DeleteFirst: true, Ignore: true},
+		}}, Excludes: []string{"a"}},
+	})
+}
