@@ -153,7 +153,7 @@ func (d *decoder) checkSource(at *yaml.Node, p *Package) bool {
 func (p *Package) sourceAdvice() string {
 	const advice = "source names a provider of plugins.providers"
 	switch {
-	case p.Source == "terraform-provider" && p.Parameters != nil && len(p.Parameters.Args) > 0:
+	case p.Source == "terraform-provider" && p.Parameters != nil && len(p.Parameters.Args) > 0 && !slices.ContainsFunc(p.Parameters.Args, noPlainWord):
 		version := p.Parameters.Args[:min(len(p.Parameters.Args), 2)]
 		return "Husk builds a module of a Terraform provider before it runs: build this one, list it under plugins.providers, and remove the package:\n" +
 			fmt.Sprintf("  husk provider port %s\n  - name: %s\n    path: %[2]s.wasm", strings.Join(version, "@"), p.Name)
@@ -167,6 +167,11 @@ func (p *Package) sourceAdvice() string {
 		return advice + fmt.Sprintf("; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>", p.Source)
 	}
 	return advice
+}
+
+// noPlainWord reports whether a shell takes a word otherwise than literally.
+func noPlainWord(word string) bool {
+	return strings.Trim(strings.ToLower(word), "abcdefghijklmnopqrstuvwxyz0123456789./_-") != ""
 }
 
 // isRepository reports whether the source of a package is the address of a repository, such as github.com/acme/zoo/components.

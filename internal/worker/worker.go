@@ -582,7 +582,7 @@ func outcome(claim *runapi.Claim, err error, stopped, killed bool, p *process, p
 		return runapi.End{Outcome: runapi.Failed}
 	}
 	end := runapi.End{Outcome: runapi.Failed, Reason: "the process of the run ended: " + err.Error()}
-	if exit != nil && claim.Changes() && !claim.Previewing {
+	if exit != nil && claim.Token != "" && claim.Changes() && !claim.Previewing { // and no repetition, of which nobody else hears
 		// A signal has ended it, perhaps in the middle of a creation, as if its worker had died.
 		end.Outcome = runapi.Queued
 	}

@@ -77,12 +77,14 @@ func (i *Issuer) Poll(ctx context.Context, device string) (g Grant, wait int, er
 		return g, later, nil
 	case refused != "":
 		return g, 0, refusef(http.StatusForbidden, "the issuer %s ends the login: %.200q", i.URL, refused)
+	case g.Token == "":
+		return g, 0, refusef(http.StatusBadGateway, "the issuer %s has sent no identity token", i.URL)
 	}
 	return g, 0, nil
 }
 
 // Refresh asks an issuer for another identity token for a login. Only if the issuer has ended the login, it returns a [RefusedError] that
-// is not for later.
+// is not for later. With another error, too, it may return what the next token is asked for with.
 func (i *Issuer) Refresh(ctx context.Context, with string) (Grant, error) {
 	g, refused, err := i.ask(ctx, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {with}})
 	switch {
@@ -92,12 +94,14 @@ func (i *Issuer) Refresh(ctx context.Context, with string) (Grant, error) {
 		return g, refusef(http.StatusUnauthorized, "the issuer %s has ended the login", i.URL)
 	case refused != "":
 		return g, i.away(fmt.Errorf("it answers %.200q", refused))
+	case g.Token == "":
+		return g, i.away(errors.New("it has sent no identity token"))
 	}
 	g.Refresh = cmp.Or(g.Refresh, with)
 	return g, nil
 }
 
-// ask asks an issuer for an identity token. refused is the error that it has answered with.
+// ask asks the token endpoint of an issuer. refused is the error that it has answered with.
 func (i *Issuer) ask(ctx context.Context, form url.Values) (g Grant, refused string, err error) {
 	ctx, found, done, err := i.begin(ctx)
 	if err != nil {
@@ -105,8 +109,8 @@ func (i *Issuer) ask(ctx context.Context, form url.Values) (g Grant, refused str
 	}
 	defer done()
 	refused, err = i.post(ctx, found.Endpoint().TokenURL, form, &g)
-	if err == nil && refused == "" && (g.Token == "" || len(g.Refresh) > maxRefresh) {
-		err = i.away(errors.New("it has sent no identity token, or too long a refresh token"))
+	if err == nil && len(g.Refresh) > maxRefresh {
+		g.Refresh, err = "", i.away(errors.New("it has sent too long a refresh token"))
 	}
 	return g, refused, err
 }

@@ -117,10 +117,9 @@ func openDB(ctx context.Context, address, dir string) (*db, error) {
 	if err = d.PingContext(reaching); err == nil {
 		making, cancel := context.WithTimeout(ctx, makeTime)
 		defer cancel()
-		err = d.migrate(making)
-	}
-	if err == nil {
-		err = d.alone(reaching, (*tx).readClock)
+		if err = d.migrate(making); err == nil {
+			err = d.alone(making, (*tx).readClock)
+		}
 	}
 	if err != nil {
 		_ = d.Close()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/husk-dev/husk/cmd/husk-server/webhook"
 	"github.com/husk-dev/husk/internal/base/intake"
@@ -343,13 +344,22 @@ func (s *Server) makeTimers() error {
 		PeriodicJobs: []*river.PeriodicJob{
 			river.NewPeriodicJob(river.PeriodicInterval(time.Hour), func() (river.JobArgs, *river.InsertOpts) { return pruneArgs{}, nil }, &river.PeriodicJobOpts{RunOnStart: true}),
 		},
-		Logger: slog.New(quiet{slog.Default().Handler()}),
-		// A server that is gone has had its timers for at most this long.
+		RetryPolicy: retries{s.db.clock},
+		Logger:      slog.New(quiet{slog.Default().Handler()}),
+		// A server that is gone has had its timers for at most this long, by the clock of the one that looks for them: River asks no other.
 		RescueStuckJobsAfter: 2 * timerTime,
 		JobTimeout:           timerTime,
 		Test:                 river.TestConfig{Time: timersClock{s.db.clock}}, // nothing else of River sets its clock
 	})
 	return err
+}
+
+// retries has River try again by the time of the database.
+type retries struct{ *clock }
+
+// NextRetry returns the time at which a timer that failed is tried again.
+func (r retries) NextRetry(job *rivertype.JobRow) time.Time {
+	return r.Now().Add(time.Until((&river.DefaultClientRetryPolicy{}).NextRetry(job)))
 }
 
 // quiet is a handler of River's log, without what it says of each job.

@@ -379,14 +379,25 @@ func (s *Server) keepLogin(ctx context.Context, issued *runapi.Token, who *ident
 	return s.setLogin(ctx, issued.Tenant, hashOf(issued.Secret), who, g)
 }
 
+// keepRefresh keeps what a login is renewed with the next time.
+func (s *Server) keepRefresh(ctx context.Context, team *tenant, hash, refresh string) error {
+	sealed, err := team.Encrypt(ctx, []byte(refresh))
+	if err != nil {
+		return err
+	}
+	return s.db.alone(ctx, func(t *tx) error {
+		_, err := t.exec("UPDATE husk_tokens SET refresh = ? WHERE hash = ?", base64.StdEncoding.EncodeToString(sealed), hash)
+		return err
+	})
+}
+
 // setLogin has the token of a hash be of an identity from now on.
 func (s *Server) setLogin(ctx context.Context, team, hash string, who *identity.Identity, g identity.Grant) error {
 	t, err := s.tenant(ctx, team)
 	if err != nil {
 		return err
 	}
-	sealed, err := t.Encrypt(ctx, []byte(g.Refresh))
-	if err != nil {
+	if err := s.keepRefresh(ctx, t, hash, g.Refresh); err != nil {
 		return err
 	}
 	projects, err := json.Marshal(append([]string{}, who.Rule.Projects...))
@@ -394,8 +405,8 @@ func (s *Server) setLogin(ctx context.Context, team, hash string, who *identity.
 		return err
 	}
 	return s.db.alone(ctx, func(t *tx) error {
-		_, err := t.exec("UPDATE husk_tokens SET refresh = ?, asked = ?, role = ?, projects = ?, expires = ? WHERE hash = ?",
-			base64.StdEncoding.EncodeToString(sealed), millis(t.Now()), string(who.Rule.Role), string(projects), millis(t.Now().Add(who.Issuer.Lifetime)), hash)
+		_, err := t.exec("UPDATE husk_tokens SET asked = ?, role = ?, projects = ?, expires = ? WHERE hash = ?",
+			millis(t.Now()), string(who.Rule.Role), string(projects), millis(t.Now().Add(who.Issuer.Lifetime)), hash)
 		return err
 	})
 }
@@ -408,7 +419,9 @@ func (s *Server) expiry(c *caller) <-chan time.Time {
 	at := c.expires
 	if !c.asked.IsZero() && s.options.Identity != nil {
 		if issuer, err := s.options.Identity.Issuer(c.issuedBy); err == nil && issuer.Renew > 0 {
-			at = c.asked.Add(issuer.Renew)
+			if next := c.asked.Add(issuer.Renew); next.Before(at) {
+				at = next
+			}
 		}
 	}
 	return time.After(max(at.Sub(s.db.Now()), 0) + time.Second) // the time of the database is not known to the millisecond
@@ -487,6 +500,11 @@ func (s *Server) askAgain(ctx context.Context, c *caller, issuer *identity.Issue
 		return nil, err
 	}
 	grant, err := issuer.Refresh(ctx, string(text))
+	if grant.Refresh != "" && grant.Refresh != string(text) { // what was asked with counts no more, whatever comes next
+		if keepErr := s.keepRefresh(ctx, team, c.hash, grant.Refresh); err == nil {
+			err = keepErr
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -392,7 +392,7 @@ func (c *compilation) expressions(visit func(expr.Expr)) {
 func noType(typ string) string {
 	text := fmt.Sprintf("%q is not a type: it must have the form <package>:<name> or <package>:<module>:<name>", typ)
 	pkg, words, is := strings.Cut(typ, "_")
-	if !is || pkg == "" || strings.Trim(typ, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+	if !is || pkg == "" || strings.Trim(words, "_") == "" || strings.Trim(typ, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
 		return text
 	}
 	var name strings.Builder

@@ -146,11 +146,14 @@ func Plural(n int, what string) string {
 // WriteModule writes a module to the file that the user named, or to one with the provider's name. A link there, which may be
 // somebody else's, is replaced and not followed.
 func WriteModule(file, provider string, wasm []byte) (written string, err error) {
-	if file != "" {
-		err = os.WriteFile(file, wasm, 0o644)
-	} else {
+	byDefault := file == ""
+	if byDefault {
 		file = provider + ".wasm"
+	}
+	if info, statErr := os.Lstat(file); byDefault || statErr != nil || info.Mode().IsRegular() {
 		err = atomicfile.Write(file, wasm, 0o644)
+	} else {
+		err = os.WriteFile(file, wasm, 0o644) // a link, or such as /dev/stdout
 	}
 	if err != nil {
 		return "", fmt.Errorf("writing the module: %w", err)

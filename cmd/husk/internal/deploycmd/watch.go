@@ -149,14 +149,14 @@ func (a commands) watched(ctx context.Context, more []string) []watch.Path {
 			paths = append(paths, watch.Path{Name: dir, Kinds: projectKinds})
 		}
 		if kinds := sourceKinds(project.Runtime); len(kinds) > 0 {
-			paths = append(paths, watch.Path{Name: sourceDir(project), Kinds: kinds, Below: true, Without: installedDirs})
+			paths = append(paths, watch.Path{Name: sourceDir(project), Kinds: kinds, Below: true, Without: builtDirs(sourceDir(project))})
 		}
 		for _, p := range project.Providers {
-			paths = append(paths, watch.Path{Name: project.Path(p.Path), Without: installedDirs})
+			paths = append(paths, watch.Path{Name: project.Path(p.Path), Without: builtDirs(project.Path(p.Path))})
 		}
 	}
 	for _, name := range more {
-		paths = append(paths, watch.Path{Name: name, Without: installedDirs})
+		paths = append(paths, watch.Path{Name: name, Without: builtDirs(name)})
 	}
 	return paths
 }
@@ -176,8 +176,14 @@ func sourceKinds(runtime string) []string {
 	return nil
 }
 
-// installedDirs are the names of directories with packages or with build results.
-var installedDirs = []string{"node_modules", "venv", ".venv", "__pycache__", "target"}
+// builtDirs returns the names of directories below one with source that hold packages or build results.
+func builtDirs(source string) []string {
+	names := []string{"node_modules", "venv", "__pycache__"}
+	if _, err := os.Stat(filepath.Join(source, "Cargo.toml")); err == nil {
+		names = append(names, "target")
+	}
+	return names
+}
 
 // sourceDir returns the directory with the source of a program.
 func sourceDir(p *program.Project) string {
