@@ -115,8 +115,14 @@ export class Deployment {
             return made;
         } catch (e) { this.#failed(e); }
     }
-    // ended waits for all that is declared, also while it waits.
-    async #ended() { for (let n = -1; n !== this.#declared.length;) { n = this.#declared.length; await Promise.allSettled(this.#declared); } }
+    // ended waits for all that is declared, also while it waits, and until nothing runs: the runtime has told of failures that nobody handles then.
+    async #ended() {
+        for (let n = -1; n !== this.#declared.length;) {
+            n = this.#declared.length;
+            await Promise.allSettled(this.#declared);
+            await new Promise(turn => setTimeout(turn));
+        }
+    }
 
     // begin starts an operation as soon as its values are there, at once if they are.
     #begin(what, fatal, values, request, done) {

@@ -171,7 +171,7 @@ export class Child {
     #depending(v, name) { return outputOf(v, false, [this.#made.urn, ...(this.#made.stateDependencies || []).flatMap(d => name === undefined || d.key === name ? d.urns : [])]); }
     get urn() { return this.#depending(this.#made.urn, "urn"); }
     get id() { return this.#depending(this.#made.custom ? this.#made.id || unknown : null, "id"); }
-    get outputs() { return this.#depending(this.#made.state); }
+    get outputs() { return this.#depending(this.#made.missing ? unknown : this.#made.state); }
     output(path) {
         const [name, ...rest] = parsePath(path);
         if (name === "urn" && !rest.length) return this.urn;

@@ -33,17 +33,29 @@ import (
 // what the error says of a panic, or of its like, beside its text.
 func Roster(t *testing.T, module *host.Module, said ...string) {
 	native := func(testing.TB) abi.Program { return guestprogram.New(roster.Declare) }
-	open := func(t testing.TB) abi.Program {
-		p, err := module.NewProgram(t.Context(), "roster", nil)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, p.Close()) })
-		return p
-	}
+	open := opening(module)
 	t.Run("it registers what the program in Go does", func(t *testing.T) { registersTheSame(t, native(t), open(t)) })
 	t.Run("it deploys what the program in Go does", func(t *testing.T) {
 		require.Equal(t, rosterLives(t, native), rosterLives(t, open))
 	})
 	t.Run("what has failed keeps the state, and names the program", func(t *testing.T) { rosterFails(t, open, said) })
+}
+
+// RosterFailsLater requires that the module of the program roster fails by what it began and does not wait for.
+func RosterFailsLater(t *testing.T, module *host.Module) {
+	api, _ := Service(t)
+	s, up := rosterStack(t, api.URL, opening(module))
+	_, err := s.do(engine.Run, up(map[string]string{"mode": "later"}, false))
+	require.ErrorContains(t, err, "no such mood")
+}
+
+func opening(module *host.Module) func(testing.TB) abi.Program {
+	return func(t testing.TB) abi.Program {
+		p, err := module.NewProgram(t.Context(), "roster", nil)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, p.Close()) })
+		return p
+	}
 }
 
 func registersTheSame(t *testing.T, native, module abi.Program) {

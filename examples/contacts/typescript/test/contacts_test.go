@@ -50,6 +50,7 @@ func TestRoster(t *testing.T) {
 	require.NoError(t, err)
 	t.Run("its types fit", func(t *testing.T) { contactstest.Run(t, dir, "npm", "run", "--silent", "check") })
 	contactstest.Roster(t, module, "TypeError", "at misbehave (")
+	t.Run("what nothing waits for fails it", func(t *testing.T) { contactstest.RosterFailsLater(t, module) })
 }
 
 // BenchmarkInstance has what the RATIONALE says of the size of a provider in TypeScript and of its time.
