@@ -176,6 +176,9 @@ func TestMove(t *testing.T) {
 	require.ErrorContains(t, second.Import(ctx, bytes.NewReader(file[:len(file)/2])), "the file is not whole")
 	require.NoError(t, second.Import(ctx, bytes.NewReader(file)), "what failed has left nothing")
 	moved, movedColumns := lines(t, second.export())
+	for _, all := range []map[string][]string{rows, moved} {
+		delete(all, "/husk_counted") // a server notes there that it runs
+	}
 	require.Equal(t, rows, moved)
 	require.Equal(t, columns, movedColumns)
 	for _, again := range []*serving{first, second} {

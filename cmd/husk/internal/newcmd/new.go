@@ -160,6 +160,11 @@ func (a commands) write(ctx context.Context, t scaffold.Template, dir string, o 
 			return cli.Usagef("the name of the directory %s is not a valid name of a project: give one with --name", dir)
 		}
 	}
+	if o.sdk != "" {
+		if _, err := scaffold.FindSource(o.sdk); err != nil {
+			return err
+		}
+	}
 	return a.WithPlugins(ctx, nil, func(p *plugins.Plugins) error {
 		files, err := scaffold.Create(ctx, t, dir, scaffold.Options{
 			Name: o.name, Description: o.description, Fetch: fetch,
