@@ -107,6 +107,7 @@ func lines(t *testing.T, file []byte) (rows map[string][]string, columns map[str
 			rows[table] = append(rows[table], string(next.Row))
 		}
 	}
+	delete(rows, "/husk_counted") // a server notes there that it runs
 	for _, all := range rows {
 		slices.Sort(all) // a query without an order has any
 	}
@@ -176,9 +177,6 @@ func TestMove(t *testing.T) {
 	require.ErrorContains(t, second.Import(ctx, bytes.NewReader(file[:len(file)/2])), "the file is not whole")
 	require.NoError(t, second.Import(ctx, bytes.NewReader(file)), "what failed has left nothing")
 	moved, movedColumns := lines(t, second.export())
-	for _, all := range []map[string][]string{rows, moved} {
-		delete(all, "/husk_counted") // a server notes there that it runs
-	}
 	require.Equal(t, rows, moved)
 	require.Equal(t, columns, movedColumns)
 	for _, again := range []*serving{first, second} {
