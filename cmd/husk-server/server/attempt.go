@@ -21,8 +21,9 @@ import (
 const (
 	// maxAttempts is how many workers may be lost with a run.
 	maxAttempts = 3
-	// maxTries is how often a run is tried whose stack another run has, or has taken from it, or whose process was killed. The time between two tries
-	// grows from a sixth of the lease to the lease, and all tries take longer than a server that is gone keeps the lock of a stack.
+	// maxTries is how often a run is tried whose stack another run has, or has taken from it, or whose process was killed. The time
+	// between two tries grows from a sixth of the lease to the lease, and all tries take longer than a server that is gone keeps the
+	// lock of a stack.
 	maxTries = 10
 	// maxLine bounds a line of a log, and maxLog all of its lines, in bytes. A line counts lineBytes more than its text.
 	maxLine, maxLog, lineBytes = 256 << 10, 64 << 20, 64
