@@ -82,15 +82,7 @@ func TestApprovedRunsGoOnAtTheEdge(t *testing.T) {
 	s.done("ann", append([]string{"up", "--yes"}, to...)...)
 	out := s.done("ann", append([]string{"destroy", "--require-approval", "--parallel=1"}, to...)...)
 	id := regexp.MustCompile(`husk remote approve (\w{26})`).FindStringSubmatch(out)[1]
-	reached, release := make(chan struct{}, 100), make(chan struct{})
-	c.mu.Lock()
-	c.hold = func(operation string) {
-		if operation == "delete" {
-			reached <- struct{}{}
-			<-release
-		}
-	}
-	c.mu.Unlock()
+	reached, release := c.holds("delete")
 	s.done("bob", "remote", "approve", id)
 	<-reached
 	require.NoError(t, pump.Process.Signal(syscall.SIGTERM))

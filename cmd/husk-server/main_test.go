@@ -258,6 +258,20 @@ func newCloud(t *testing.T) *cloud {
 	return c
 }
 
+// holds has operations of a kind say that they have come, and wait until the other channel is closed, or sent to.
+func (c *cloud) holds(kind string) (reached, release chan struct{}) {
+	reached, release = make(chan struct{}, 100), make(chan struct{})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hold = func(operation string) {
+		if operation == kind {
+			reached <- struct{}{}
+			<-release
+		}
+	}
+	return reached, release
+}
+
 // count returns how many objects were made.
 func (c *cloud) count() int {
 	c.mu.Lock()
@@ -558,13 +572,7 @@ func TestServerRestarts(t *testing.T) {
 			s := begin(t, "--lease", "3s")
 			s.login("acme", "ann", "admin")
 			c := newCloud(t)
-			reached, release := make(chan struct{}, 100), make(chan struct{})
-			c.hold = func(operation string) {
-				if operation == "create" {
-					reached <- struct{}{}
-					<-release
-				}
-			}
+			reached, release := c.holds("create")
 			dir := s.project(map[string]string{"Husk.yaml": s.objects(c, "a", "b")})
 			s.worker(s.token("acme", "w", "work"), "w", "--trusted")
 			s.done("ann", "stack", "init", "dev", "-C", dir)
@@ -651,15 +659,7 @@ func TestEdge(t *testing.T) {
 	require.Contains(t, s.done("ann", "remote", "log", id), "1 created")
 
 	// The connection is lost in a run.
-	reached, release := make(chan struct{}, 100), make(chan struct{})
-	c.mu.Lock()
-	c.hold = func(operation string) {
-		if operation == "create" {
-			reached <- struct{}{}
-			<-release
-		}
-	}
-	c.mu.Unlock()
+	reached, release := c.holds("create")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(s.objects(c, "a", "b", "c")), 0o600))
 	s.start(s.command("ann", up))
 	said.wait(t, regexp.MustCompile(`up demo/pump for ann begins`))

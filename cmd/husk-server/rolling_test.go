@@ -99,13 +99,7 @@ func TestRollingRestartsMakeNothingTwice(t *testing.T) {
 
 			const resources = 4
 			c := newCloud(t)
-			reached, release := make(chan struct{}, resources), make(chan struct{})
-			c.hold = func(operation string) {
-				if operation == "create" {
-					reached <- struct{}{}
-					<-release
-				}
-			}
+			reached, release := c.holds("create")
 			var text strings.Builder
 			text.WriteString(s.objects(c, "r0"))
 			for n := 1; n < resources; n++ {
@@ -157,15 +151,9 @@ func TestWhatALostWorkerHasMadeIsHandedIn(t *testing.T) {
 	}))
 	t.Cleanup(front.Close)
 	c := newCloud(t)
-	reached, release := make(chan struct{}, 10), make(chan struct{})
+	reached, release := c.holds("create")
 	free := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(free)
-	c.hold = func(operation string) {
-		if operation == "create" {
-			reached <- struct{}{}
-			<-release
-		}
-	}
 	direct := s.url
 	s.url = front.URL
 	_, said := s.worker(token, "one", "--trusted", "--slots", "1")
@@ -204,15 +192,9 @@ func TestAProcessThatIsKilled(t *testing.T) {
 	s.login("acme", "ann", "admin")
 	worker, said := s.worker(s.token("acme", "w", "work"), "w", "--trusted", "--slots", "1")
 	c := newCloud(t)
-	reached, release := make(chan struct{}, 10), make(chan struct{})
+	reached, release := c.holds("create")
 	free := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(free)
-	c.hold = func(operation string) {
-		if operation == "create" {
-			reached <- struct{}{}
-			<-release
-		}
-	}
 	dir := s.project(map[string]string{"Husk.yaml": s.objects(c, "a")})
 	s.done("ann", "stack", "init", "dev", "-C", dir)
 	up := s.command("ann", "up", "-C", dir, "--remote", "--yes")

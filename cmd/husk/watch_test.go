@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -42,11 +41,11 @@ func TestWatch(t *testing.T) {
 	} {
 		t.Run(c.flag, func(t *testing.T) {
 			save(stash("one"))
-			said := watched(t, dir, c.flag, []func(){
+			said := watched(t, dir, c.flag,
 				func() { save(stash("two")) },
 				func() { save("name: [") },
 				func() { save(stash("three")) },
-			})
+			)
 			rest := said
 			for _, want := range c.want {
 				_, after, found := strings.Cut(rest, want)
@@ -74,33 +73,19 @@ func TestWatchOfSource(t *testing.T) {
 	write(source, "the first source")
 	write(filepath.Join(bin, "cargo"), "#!/bin/sh\n[ $1 = build ] || { echo \"$PWD/Cargo.toml\"; exit; }\nmkdir -p target/release && date >target/release/log.rs\ncat src/lib.rs >&2\nexit 1\n")
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	said := watched(t, dir, "--diff", []func(){func() {
+	said := watched(t, dir, "--diff", func() {
 		write(beside, "the second source")
 		require.NoError(t, os.Rename(beside, source))
-	}})
+	})
 	require.Regexp(t, "(?s)the first source.*Changed: .*lib.rs.*the second source", said)
 }
 
-// watched runs husk watch, calls the next function whenever it waits for a change, and then interrupts it.
-func watched(t *testing.T, dir, flag string, next []func()) string {
+// watched runs husk watch as [usertest.Watch] does, and returns what it prints.
+func watched(t *testing.T, dir, flag string, next ...func()) string {
 	cmd := exec.Command(os.Args[0])
 	cmd.Args = []string{"husk", "watch", flag, "-C", dir} // see TestMain
 	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "HUSK_CACHE_DIR="+filepath.Join(dir, "cache"), "NO_COLOR=1")
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	cmd.Stderr = cmd.Stdout
-	require.NoError(t, cmd.Start())
-	next = append(next, func() { require.NoError(t, cmd.Process.Signal(os.Interrupt)) })
 	var said strings.Builder
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		said.WriteString(lines.Text() + "\n")
-		if strings.HasPrefix(lines.Text(), "Watching for changes.") {
-			require.NotEmpty(t, next, "it ran more often than something changed:\n%s", &said)
-			next[0]()
-			next = next[1:]
-		}
-	}
-	require.NoError(t, cmd.Wait(), "an interrupt is how it ends:\n%s", &said)
-	require.Empty(t, next)
+	usertest.Watch(t, cmd, &said, next...)
 	return said.String()
 }

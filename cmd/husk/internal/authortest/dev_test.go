@@ -1,7 +1,6 @@
 package authortest
 
 import (
-	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,27 +42,12 @@ func TestProviderDev(t *testing.T) {
 		require.NoError(t, os.Rename(beside, file))
 	}
 	cmd := husk("provider", "dev", dir)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	cmd.Stderr = cmd.Stdout
-	require.NoError(t, cmd.Start())
-	next := []func(){
+	var said strings.Builder
+	usertest.Watch(t, cmd, &said,
 		func() { edit("in.Mark}", "in.Marc}") },
 		func() { edit("husk:\"name,replace", "husk:\"title,replace") },
 		func() { edit("Hello", "Good day") },
-		func() { require.NoError(t, cmd.Process.Signal(os.Interrupt)) },
-	}
-	var said strings.Builder
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		said.WriteString(lines.Text() + "\n")
-		if strings.HasPrefix(lines.Text(), "Watching for changes.") {
-			require.NotEmpty(t, next, "it ran more often than something changed:\n%s", &said)
-			next[0]()
-			next = next[1:]
-		}
-	}
-	require.NoError(t, cmd.Wait(), "an interrupt is how it ends:\n%s", &said)
-	require.Empty(t, next)
+	)
 	rest := said.String()
 	for _, want := range []string{
 		"greet:Greeting world", "to create", "Changed: ../greeting.go", "greeting.go:", "in.Marc undefined", "Changed: ../greeting.go",

@@ -1,7 +1,6 @@
 package authortest
 
 import (
-	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,12 +68,8 @@ func TestProviderDevNative(t *testing.T) {
 	}
 
 	cmd := husk("provider", "dev", dir, "--native")
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	cmd.Stderr = cmd.Stdout
-	require.NoError(t, cmd.Start())
 	var processes []string
-	next := []func(){
+	usertest.Watch(t, cmd, &said,
 		func() {
 			processes = append(processes, written())
 			edit("example/Husk.yaml", "runtime: yaml", "runtime: yaml # changed")
@@ -92,18 +87,7 @@ func TestProviderDevNative(t *testing.T) {
 			edit("greeting.go", "return GreetingState{in,", "var none []string\n\treturn GreetingState{in, none[0] +")
 		},
 		func() { edit("example/Husk.yaml", "# changed", "# changed again") }, // which has the provider crash again
-		func() { require.NoError(t, cmd.Process.Signal(os.Interrupt)) },
-	}
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		said.WriteString(lines.Text() + "\n")
-		if strings.HasPrefix(lines.Text(), "Watching for changes.") {
-			require.NotEmpty(t, next, "it ran more often than something changed:\n%s", &said)
-			next[0]()
-			next = next[1:]
-		}
-	}
-	require.NoError(t, cmd.Wait(), "an interrupt is how it ends:\n%s", &said)
-	require.Empty(t, next)
+	)
 	require.NoDirExists(t, filepath.Join(dir, "example", ".husk", "modules"), "a preview records nothing")
 
 	attach := regexp.MustCompile(`(?m)^    dlv attach (\d+)$`).FindAllStringSubmatch(said.String(), -1)
