@@ -114,7 +114,7 @@ func (r *Recorder) Entry(res *state.Resource) (state.Serial, bool) {
 // lock.
 func (r *Recorder) asRecorded(res *state.Resource) *state.Resource {
 	serial, ok := r.serials[res]
-	if !ok { // the zero serial is that of an entry
+	if !ok { // and not the entry with serial 0
 		return nil
 	}
 	return r.current[serial]

@@ -39,8 +39,8 @@ var modules = []string{
 	"v8", "vm", "worker_threads", "zlib",
 }
 
-// Build builds the provider or program in dir and returns the module's bytes. Packages and tools are those in node_modules of dir, or of a directory
-// above it, up to root. Both paths are absolute.
+// Build builds the provider or program in dir and returns the module's bytes. It takes packages and tools from node_modules of dir, or of a
+// directory above it, up to root. Both paths are absolute.
 func Build(ctx context.Context, dir, root string) ([]byte, error) {
 	wasm, err := build(ctx, dir, root)
 	if err != nil && ctx.Err() == nil {

@@ -143,8 +143,8 @@ func Plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// WriteModule writes a module to the file that the user named, or to one with the provider's name. A link there, which may be
-// somebody else's, is replaced and not followed.
+// WriteModule writes a module to the file that the user named, or, if that is empty, to one with the provider's name: a link of that name,
+// which may be somebody else's, is replaced and not followed. It returns the file.
 func WriteModule(file, provider string, wasm []byte) (written string, err error) {
 	byDefault := file == ""
 	if byDefault {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -160,15 +161,15 @@ func (a commands) write(ctx context.Context, t scaffold.Template, dir string, o 
 			return cli.Usagef("the name of the directory %s is not a valid name of a project: give one with --name", dir)
 		}
 	}
+	source := sync.OnceValues(func() (scaffold.Source, error) { return scaffold.FindSource(o.sdk) })
 	if o.sdk != "" {
-		if _, err := scaffold.FindSource(o.sdk); err != nil {
+		if _, err := source(); err != nil {
 			return err
 		}
 	}
 	return a.WithPlugins(ctx, nil, func(p *plugins.Plugins) error {
 		files, err := scaffold.Create(ctx, t, dir, scaffold.Options{
-			Name: o.name, Description: o.description, Fetch: fetch,
-			Source: func() (scaffold.Source, error) { return scaffold.FindSource(o.sdk) },
+			Name: o.name, Description: o.description, Source: source, Fetch: fetch,
 			Build: func(ctx context.Context, dir string) ([]byte, error) {
 				built, err := p.Build(ctx, dir)
 				if err != nil {

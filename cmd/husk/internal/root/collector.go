@@ -10,6 +10,8 @@ import (
 const (
 	// firstPercent is the value of GOGC until the first collection, which is at 4 MB for 100: at 32 MB, which few commands reach.
 	firstPercent = 800
+	// defaultPercent is the value of GOGC that nobody has set.
+	defaultPercent = 100
 	// laterShare is the factor of the usual GOGC after it: the next collection is when the heap has tripled, not doubled.
 	laterShare = 2
 	// littleMemory is the memory limit, in bytes, of a process for which that is too much.
@@ -28,6 +30,10 @@ func tuneCollector() {
 		return
 	}
 	usual := debug.SetGCPercent(firstPercent)
+	if usual != defaultPercent { // the user's choice
+		debug.SetGCPercent(usual)
+		return
+	}
 	// The first collection finds this unused.
 	runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, laterShare*usual)
 }

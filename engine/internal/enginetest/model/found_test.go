@@ -472,7 +472,7 @@ func TestFormerNamesOfTwo(t *testing.T) {
 	})
 }
 
-// A part is excluded, and so stays below another component: what uses the component that the program has it in says nothing else of it.
+// An excluded part stays recorded below its former component. The users of its new one have to name the part, or it could go ahead of them.
 func TestExcludedPartOfAnotherComponent(t *testing.T) {
 	runScenario(t, scenario{
 		{Do: "up", Program: modelProgram{Region: 1, OtherRegion: 1, Resources: []modelResource{
