@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/secrets"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend"
+	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/backend/sealed"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -259,4 +261,96 @@ func (k ownKeys) Open(ctx context.Context, typ string, of json.RawMessage) (secr
 		return k.tenant, nil
 	}}
 	return keys.Open(ctx, typ, of)
+}
+
+// EndTeam ends a team: it revokes its tokens, and removes its schedules. If the team has stacks or open runs, it does so only with
+// withStacks, which removes the stacks and the keys of their secrets, and cancels the runs. Its audit log stays, and nobody gets its name
+// again. It goes on with an end that was cut off.
+func (s *Server) EndTeam(ctx context.Context, team string, withStacks bool) error {
+	operator := &caller{tenant: team, role: runapi.Admin}
+	var ended, running int64
+	var open []string
+	if err := s.db.step(ctx, func(t *tx) (err error) {
+		err = t.row("SELECT ended FROM husk_tenants WHERE name = ?", team).Scan(&ended)
+		if errors.Is(err, sql.ErrNoRows) {
+			return refusef(http.StatusNotFound, "there is no team %q", team)
+		}
+		if err == nil {
+			running, open, err = t.openRuns(team)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	if ended == 0 {
+		keeper, err := s.tenant(ctx, team)
+		if err != nil {
+			return err
+		}
+		stacks, err := keeper.backend.State.List(ctx)
+		if err != nil {
+			return err
+		}
+		if running > 0 {
+			return errRunning(team, running)
+		}
+		if !withStacks && len(stacks)+len(open) > 0 {
+			return refusef(http.StatusConflict, "the team %s has %d stacks and %d open runs: destroy and remove them first, or remove the stacks without their objects, and cancel the runs, with --with-stacks", team, len(stacks), len(open))
+		}
+		for _, id := range open {
+			if _, err := s.cancelRun(ctx, operator, id, ""); err != nil {
+				return err
+			}
+		}
+		if err := s.db.step(ctx, func(t *tx) error { return s.endTeam(t, operator, len(stacks)) }); err != nil {
+			return err
+		}
+		slog.Info("a team has ended", "tenant", team, "stacks", len(stacks))
+	}
+	return s.removeStates(ctx, team)
+}
+
+func errRunning(team string, running int64) error {
+	return refusef(http.StatusConflict, "%d runs of the team %s are at workers: cancel them, and wait for their end", running, team)
+}
+
+// openRuns counts the runs of a team at workers, and returns its other ones that are not final.
+func (t *tx) openRuns(team string) (running int64, others []string, err error) {
+	err = t.row("SELECT count(*) FROM husk_runs WHERE tenant = ? AND state = 'running'", team).Scan(&running)
+	if err == nil {
+		others, err = t.texts("SELECT id FROM husk_runs WHERE tenant = ? AND state IN ('queued', 'running', 'waiting') AND state <> 'running' ORDER BY -number", team)
+	}
+	return running, others, err
+}
+
+// endTeam changes the rows of a team that ends. Runs that were asked for meanwhile are in its way.
+func (s *Server) endTeam(t *tx, operator *caller, stacks int) error {
+	team := operator.tenant
+	if err := t.lockTenants(); err != nil {
+		return err
+	}
+	tokens, err := t.exec("DELETE FROM husk_tokens WHERE tenant = ?", team)
+	if err != nil {
+		return err
+	}
+	running, open, err := t.openRuns(team)
+	if err != nil {
+		return err
+	}
+	if running+int64(len(open)) > 0 {
+		return errRunning(team, running+int64(len(open)))
+	}
+	ring, err := s.keys.Read()
+	if err == nil {
+		_, err = t.exec("UPDATE husk_tenants SET ended = "+t.now()+", key = ? WHERE name = ?", ring.Seal(keyring.NewKey(), team), team) // what was encrypted is not to be read
+	}
+	for _, statement := range []string{"DELETE FROM husk_former_keys WHERE tenant = ?", "DELETE FROM husk_schedules WHERE tenant = ?", "DELETE FROM husk_workers WHERE tenant = ?"} {
+		if err == nil {
+			_, err = t.exec(statement, team)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return t.audit(operator, "team.end", team, "%d tokens revoked, %d stacks removed", tokens, stacks)
 }
