@@ -102,7 +102,11 @@ func (c *Child) dependsOn(v property.Value, name string) property.Value {
 func (c *Child) field(p property.Path) *eventual.Cell {
 	return derived([]*eventual.Cell{c.cell}, func([]property.Value) (*eventual.Cell, error) {
 		if len(p) == 0 {
-			return eventual.Of(c.dependsOn(property.Object(c.made.state), "")), nil
+			v := property.Object(c.made.state)
+			if c.made.missing {
+				v = property.Unknown
+			}
+			return eventual.Of(c.dependsOn(v, "")), nil
 		}
 		name, _ := p[0].Key()
 		switch {

@@ -94,6 +94,7 @@ func TestRunContinues(t *testing.T) {
 		bad := s.Resource(deploy.Declaration{Type: "bad", Name: "bad"})
 		s.Resource(deploy.Declaration{Type: "a:b:C", Name: "after", Inputs: deploy.Props{"of": bad.ID()}})
 		s.Output("name", deploy.Field[string](bad, "name"))
+		s.Output("all", deploy.As[property.Map](bad))
 		return nil
 	})
 	require.NoError(t, err)
@@ -101,4 +102,5 @@ func TestRunContinues(t *testing.T) {
 	require.True(t, m.requests[1].Inputs.ContainsUnknowns())
 	require.Equal(t, []string{"urn:bad"}, m.requests[1].Inputs.Get("of").Dependencies())
 	require.True(t, outputs.Get("name").ContainsUnknowns())
+	require.True(t, outputs.Get("all").ContainsUnknowns())
 }

@@ -28,7 +28,7 @@ func Declare(ctx context.Context, s *program.Stack) error {
 	}
 	bob := s.Resource(deploy.Declaration{Type: "contacts:index:Contact", Name: "bob", Options: options, Inputs: deploy.Props{
 		"name": deploy.Concat("Bob, after ", deploy.Field[string](ann, "label")), "tags": deploy.All(ann.ID()),
-		"address": deploy.Props{"city": deploy.Field[string](ann, "address.city"), "street": deploy.Field[string](ann, "address.street")},
+		"address": deploy.Props{"city": deploy.Field[string](ann, "address.city"), "street": deploy.Field[string](ann, `address["street"]`)},
 	}})
 	team := s.Component(deploy.Declaration{Type: "contacts:index:Team", Name: "team", Inputs: deploy.Props{
 		"names": []string{"Eve", "Max"}, "domain": deploy.Field[string](bob, "label"), "note": s.Secret("note"),

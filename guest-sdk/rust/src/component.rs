@@ -251,7 +251,7 @@ impl<'a> Deployment<'a> {
     }
 
     /// Begins to make a resource, and returns at once where all that it depends on is made. It waits for the other children of the
-    /// registration. Once one has failed, no other is begun.
+    /// registration. Once the component has failed, or the program cannot go on, no other is begun.
     pub fn register(&self, r: &Registration) -> Result<Child> {
         let mut place = [0; 30]; // an operation
         let mut operation = Record::of(&mut place);
@@ -317,10 +317,16 @@ impl<'a> Deployment<'a> {
         Ok(child)
     }
 
-    /// Waits for a child, and returns the output at a path, such as subjects[0].name, unknown while nobody knows it in a preview.
+    /// Waits for a child, and returns the output at a path, such as subjects[0].name or labels["app.io/name"], or its id or urn. It is
+    /// unknown while nobody knows it in a preview.
     pub fn output<T: Property>(&self, child: &Child, path: &str) -> Result<Output<T>> {
+        match path {
+            "id" => return Ok(Output::of(self.id(child)?.0)),
+            "urn" => return Ok(Output::of(self.urn(child)?.0)),
+            _ => {}
+        }
         let made = self.made(child)?;
-        let mut segments = path.split(['.', '[', ']']).filter(|s| !s.is_empty());
+        let mut segments = segments(path).into_iter();
         let name = segments.next().unwrap_or("");
         let missing = if self.preview || made.missing { Value::Unknown } else { Value::Null };
         let found = made.state.get(name).filter(|_| !made.missing).cloned();
@@ -455,6 +461,22 @@ impl Begun {
     fn what(&self) -> String {
         format!("{} {}", self.token, self.name)
     }
+}
+
+/// The names and indexes of a path.
+fn segments(path: &str) -> Vec<&str> {
+    let (mut all, mut rest) = (Vec::new(), path);
+    while !rest.is_empty() {
+        let quoted = rest.strip_prefix("[\"").and_then(|r| r.split_once("\"]"));
+        let (one, after) = quoted.unwrap_or_else(|| {
+            let r = rest.trim_start_matches(['.', '[']);
+            let end = r.find(['.', '[', ']']).unwrap_or(r.len());
+            (&r[..end], r[end..].trim_start_matches(']'))
+        });
+        all.push(one);
+        rest = after;
+    }
+    all
 }
 
 /// What the monitor answers of a resource.

@@ -12,7 +12,7 @@ export default program(async stack => {
     if (mode && mode !== "later") misbehave(mode);
     const bob = await stack.resource("contacts:index:Contact", "bob", {
         name: concat("Bob, after ", ann.output("label")), tags: [ann.id],
-        address: { city: ann.output("address.city"), street: ann.output("address.street") },
+        address: { city: ann.output("address.city"), street: ann.output('address["street"]') },
     }, { parent, provider });
     const team = stack.component("contacts:index:Team", "team", { names: ["Eve", "Max"], domain: bob.output("label"), note }, { provider, dependsOn: ann });
     const seen = stack.read("contacts:index:Contact", "seen", ann.id, {}, { parent, provider });

@@ -38,8 +38,8 @@ fn declare(stack: &Stack) -> Result<Outputs> {
     }
     let label: Output<String> = stack.output(&ann, "label")?;
     let bob = contact("bob", object! {
-        "name": label.map(|label| format!("Bob, after {label}"))?, "tags": vec![stack.id(&ann)?],
-        "address": object! { "city": stack.output::<String>(&ann, "address.city")?, "street": stack.output::<String>(&ann, "address.street")? },
+        "name": label.map(|label| format!("Bob, after {label}"))?, "tags": vec![stack.output::<String>(&ann, "id")?],
+        "address": object! { "city": stack.output::<String>(&ann, "address.city")?, "street": stack.output::<String>(&ann, "address[\"street\"]")? },
     })?;
     let label: Output<String> = stack.output(&bob, "label")?;
     let team = stack.register(&Registration {
