@@ -274,7 +274,7 @@ func (r *resource) autoname(request *abi.CheckRequest, inputs property.Map) (pro
 	if request.Olds != nil && !request.Olds.Get(key).Plain().IsNull() {
 		return inputs.With(key, request.Olds.Get(key)), nil
 	}
-	name, refused := autoname.For(request, "-", longest)
+	name, refused := autoname.For(request, autoname.Form{Separator: "-", Longest: longest})
 	if refused != "" {
 		return inputs, []abi.CheckFailure{{Path: key, Reason: refused}}
 	}

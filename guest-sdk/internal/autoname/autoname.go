@@ -18,29 +18,48 @@ const hexadecimal = "0123456789abcdef"
 // Shortest is the least length that made-up names can be bounded by: a character, the separator, and the random ones.
 func Shortest(separator string) int { return 1 + utf8.RuneCountInString(separator) + suffixLength }
 
-// For returns a name for a resource, or why there is none. It has at most longest characters; 0 stands for any number.
-func For(request *abi.CheckRequest, separator string, longest int) (name, refused string) {
+// Form is what names of a type look like.
+type Form struct {
+	// Separator stands before the random characters.
+	Separator string
+	// Longest is how many characters a name has at most, 0 for any number.
+	Longest int
+	// Lower makes capital letters small, but those of a name that pulumi:autonaming enforces.
+	Lower bool
+}
+
+// For returns a name for a resource, or why there is none.
+func For(request *abi.CheckRequest, f Form) (name, refused string) {
 	if policy := request.Autonaming; policy != nil {
-		fits := longest == 0 || utf8.RuneCountInString(policy.ProposedName) <= longest
+		fits := f.Longest == 0 || utf8.RuneCountInString(policy.ProposedName) <= f.Longest
 		switch {
 		case policy.Mode == abi.AutonamingModeDisable:
 			return "", "required property is missing, since pulumi:autonaming lets no name be made up; expected string"
-		case fits && policy.ProposedName != "":
+		case fits && policy.ProposedName != "" && policy.Mode == abi.AutonamingModeEnforce:
 			return policy.ProposedName, ""
+		case fits && policy.ProposedName != "":
+			return f.cased(policy.ProposedName), ""
 		case !fits && policy.Mode == abi.AutonamingModeEnforce:
-			return "", "the name that pulumi:autonaming asks for, " + policy.ProposedName + ", is longer than " + strconv.Itoa(longest) + " characters"
+			return "", "the name that pulumi:autonaming asks for, " + policy.ProposedName + ", is longer than " + strconv.Itoa(f.Longest) + " characters"
 		}
 	}
-	return madeUp(request, separator, longest), ""
+	return f.madeUp(request), ""
+}
+
+func (f Form) cased(name string) string {
+	if f.Lower {
+		return strings.ToLower(name)
+	}
+	return name
 }
 
 // madeUp returns the resource's name in the program, cut to the longest length, with a random suffix.
-func madeUp(request *abi.CheckRequest, separator string, longest int) string {
-	name, suffix := inProgram(request), separator
+func (f Form) madeUp(request *abi.CheckRequest) string {
+	name, suffix := f.cased(inProgram(request)), f.Separator
 	for _, b := range request.RandomSeed[:min(suffixLength, len(request.RandomSeed))] {
 		suffix += string(hexadecimal[b&0xf])
 	}
-	if room := longest - utf8.RuneCountInString(suffix); longest > 0 && utf8.RuneCountInString(name) > room {
+	if room := f.Longest - utf8.RuneCountInString(suffix); f.Longest > 0 && utf8.RuneCountInString(name) > room {
 		name = string([]rune(name)[:room])
 	}
 	return name + suffix
@@ -48,13 +67,13 @@ func madeUp(request *abi.CheckRequest, separator string, longest int) string {
 
 // LooksMadeUp reports whether a name equals the one that [For] returns for the resource without a policy, except for the random
 // characters.
-func LooksMadeUp(request *abi.CheckRequest, separator, name string) bool {
+func LooksMadeUp(request *abi.CheckRequest, f Form, name string) bool {
 	at := len(name) - suffixLength
 	if at < 0 || strings.Trim(name[at:], hexadecimal) != "" {
 		return false
 	}
-	prefix, separated := strings.CutSuffix(name[:at], separator)
-	return separated && prefix != "" && strings.HasPrefix(inProgram(request), prefix)
+	prefix, separated := strings.CutSuffix(name[:at], f.Separator)
+	return separated && prefix != "" && strings.HasPrefix(f.cased(inProgram(request)), prefix)
 }
 
 // inProgram returns the name that the program gives the resource.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
@@ -23,9 +22,7 @@ const (
 // autonamed is an attribute that is the name of a resource.
 type autonamed struct {
 	*tf.Attribute
-	separator string
-	longest   int
-	lower     bool
+	form autoname.Form
 	// always gives each new resource a name. Otherwise a resource only keeps one that it got from Pulumi's package.
 	always bool
 }
@@ -58,13 +55,14 @@ func (b *builder) autonames(r *resource, mapped map[string]terraform.Autoname) (
 			continue
 		}
 		a := autonamed{
-			Attribute: r.Attributes.Get(name), separator: defaultSeparator, longest: cmp.Or(m.MaxLength, defaultLength), lower: m.Lower, always: !m.Optional,
+			Attribute: r.Attributes.Get(name), always: !m.Optional,
+			form: autoname.Form{Separator: defaultSeparator, Longest: cmp.Or(m.MaxLength, defaultLength), Lower: m.Lower},
 		}
 		if m.Separator != nil {
-			a.separator = *m.Separator
+			a.form.Separator = *m.Separator
 		}
-		if shortest := autoname.Shortest(a.separator); a.longest < shortest {
-			return nil, fmt.Errorf("the mapping allows %d characters for %s, and names that are made up have %d or more", a.longest, name, shortest)
+		if shortest := autoname.Shortest(a.form.Separator); a.form.Longest < shortest {
+			return nil, fmt.Errorf("the mapping allows %d characters for %s, and names that are made up have %d or more", a.form.Longest, name, shortest)
 		}
 		if input := r.Inputs.Property(a.Property); a.always {
 			input.Required, input.Computed = false, true
@@ -90,7 +88,7 @@ func (r *resource) autoname(request *abi.CheckRequest, inputs property.Map) (pro
 		if request.Olds != nil {
 			old := request.Olds.Get(a.Property)
 			text, _ := old.Unwrap().AsString()
-			if a.always && !old.Plain().IsNull() || autoname.LooksMadeUp(request, a.separator, text) {
+			if a.always && !old.Plain().IsNull() || autoname.LooksMadeUp(request, a.form, text) {
 				inputs = inputs.With(a.Property, old)
 				continue
 			}
@@ -98,13 +96,10 @@ func (r *resource) autoname(request *abi.CheckRequest, inputs property.Map) (pro
 		if !a.always {
 			continue
 		}
-		name, refused := autoname.For(request, a.separator, a.longest)
+		name, refused := autoname.For(request, a.form)
 		if refused != "" {
 			failed = append(failed, abi.CheckFailure{Path: a.Property, Reason: refused})
 			continue
-		}
-		if a.lower {
-			name = strings.ToLower(name)
 		}
 		v := property.String(name)
 		if a.Sensitive {
