@@ -132,6 +132,7 @@ func fleet(t *testing.T, s *site, servers int, more ...func() (what string)) {
 	require.NoError(t, err)
 	backend, err := remote.Open(t.Context(), named.ByOperator(strings.Replace(s.url, "://", "://:"+admin+"@", 1), "the test"), t.TempDir())
 	require.NoError(t, err)
+	defer backend.Close()
 
 	const stacks = 6
 	resources := []string{"a", "b", "c", "d", "e"}

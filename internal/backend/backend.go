@@ -41,7 +41,7 @@ type Backend struct {
 	// Check tries, for husk login, that the place does what stacks need, by writing to it; nil if there is
 	// nothing to try.
 	Check func(ctx context.Context) error
-	// Close ends connections; nil if there are none.
+	// Close ends connections, and the signs of life of leases; nil if there are none.
 	Close func()
 }
 

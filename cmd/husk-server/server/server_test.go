@@ -382,6 +382,7 @@ func (b *bench) stacks(token string) *backend.Backend {
 	b.t.Helper()
 	opened, err := remote.Open(b.t.Context(), named.ByOperator(strings.Replace(b.url, "://", "://:"+token+"@", 1), "the test"), b.t.TempDir())
 	require.NoError(b.t, err)
+	b.t.Cleanup(opened.Close)
 	return opened
 }
 

@@ -53,6 +53,8 @@ var _ backend.Opener = Open
 type client struct {
 	url, place, token string
 	http              *http.Client
+	// open ends as the backend is closed, and with it the signs of life of leases that nobody has released.
+	open context.Context
 	// reached says that the server has answered before.
 	reached atomic.Bool
 	// marks says that its answers come marked: see [backend.AnswerHeader]. Answers of earlier versions do not, nor do answers
@@ -85,7 +87,8 @@ func Open(_ context.Context, at named.URL, dir string) (*backend.Backend, error)
 	}
 	u.User = nil
 	place := strings.TrimSuffix(u.String(), "/")
-	c := &client{url: place + Path, place: place, token: token, patience: retryTime, http: &http.Client{
+	open, end := context.WithCancel(context.Background())
+	c := &client{open: open, url: place + Path, place: place, token: token, patience: retryTime, http: &http.Client{
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 8,
 			TLSHandshakeTimeout: attemptTime, IdleConnTimeout: idleTime,
@@ -110,7 +113,10 @@ func Open(_ context.Context, at named.URL, dir string) (*backend.Backend, error)
 			_, err := c.call(ctx, "check", request{})
 			return err
 		},
-		Close: c.http.CloseIdleConnections,
+		Close: func() {
+			end()
+			c.http.CloseIdleConnections()
+		},
 	}, nil
 }
 

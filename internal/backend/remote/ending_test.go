@@ -1,12 +1,14 @@
 package remote_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -176,4 +178,22 @@ func TestRecordsThatARunLeaves(t *testing.T) {
 		require.ErrorContains(t, err, wrong)
 		require.Len(t, all, min(strings.Count(text, "{}"), remote.MaxUnrecorded), "what is before that counts")
 	}
+}
+
+// The port of a server that has gone may be another program's by the next sign of life.
+func TestAClosedBackendSendsNoSignsOfLife(t *testing.T) {
+	server, _ := serve(t, newStacks(t))
+	b := open(t, server.URL, "all")
+	name := state.StackName{Project: "p", Name: "s"}
+	require.NoError(t, b.State.Create(t.Context(), name, []byte("{}")))
+	_, err := b.State.Lease(t.Context(), name, state.Holder{})
+	require.NoError(t, err)
+	beating := func() bool {
+		var stacks bytes.Buffer
+		require.NoError(t, pprof.Lookup("goroutine").WriteTo(&stacks, 2))
+		return strings.Contains(stacks.String(), "remote.(*lease).beat(")
+	}
+	require.Eventually(t, beating, time.Minute, time.Millisecond)
+	b.Close()
+	require.Eventually(t, func() bool { return !beating() }, time.Minute, time.Millisecond)
 }

@@ -66,7 +66,7 @@ func (s *store) take(ctx context.Context, r request) (*lease, *answer, error) {
 		return nil, nil, err
 	}
 	l := &lease{client: s.client, name: name, id: id, token: out.Token}
-	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	beating, stop := context.WithCancel(s.client.open)
 	l.stop = stop
 	l.beating.Go(func() { l.beat(beating) })
 	return l, out, nil
