@@ -487,3 +487,52 @@ func TestExcludedPartOfAnotherComponent(t *testing.T) {
 		}}, Excludes: []string{"a"}},
 	})
 }
+
+// An object is lost, and another one placed under its ID, which has other parts.
+func TestAnotherObjectInThePlaceOfALostOne(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "b", Type: "test:index:Plain", Ignore: true, Parts: 1, Region: true, Import: true},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "b", Type: "test:index:Plain", Key: 1, Ignore: true, Parts: 1, Region: true, Import: true},
+		}}, RefreshFirst: true, Lose: []string{"b"}},
+	})
+}
+
+// A creation that was cut off has each update read a resource, whose object is another one's, too.
+func TestPendingCreationOfASharedObject(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "b", Type: "proj:index:Group", Key: 1},
+			{Name: "d", Type: "test:index:Single", Parent: 1},
+		}}, Upgrade: 2},
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "e", Type: "test:index:Single", Key: 2},
+			{Name: "b", Type: "test:index:Strict", Region: true},
+			{Name: "c", Type: "test:index:Declared", Key: 1, Path: "q"},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "e", Type: "test:index:Single"},
+			{Name: "b", Type: "test:index:Strict", Region: true},
+			{Name: "c", Type: "test:index:Declared", Key: 1, Path: "q"},
+		}}, Upgrade: 2},
+		{Do: "up", Program: modelProgram{Region: 2, OtherRegion: 1, Resources: []modelResource{
+			{Name: "a", Type: "test:index:Strict", Region: true},
+		}}, Judged: true, Excludes: []string{"other", "f"}},
+		{Do: "up", Program: modelProgram{OtherRegion: 1, Resources: []modelResource{
+			{Name: "f", Type: "test:index:Declared", Key: 1, Path: "p"},
+			{Name: "a", Type: "test:index:Declared", Key: 1, Parts: 1, Path: "p"},
+			{Name: "c", Type: "test:index:File", Path: "y"},
+			{Name: "b", Type: "test:index:Single"},
+			{Name: "d", Type: "test:index:Plain", Key: 1},
+		}}, RefreshFirst: true, Lose: []string{"a"}, CrashAt: 7},
+		{Do: "up", Program: modelProgram{OtherRegion: 1, Resources: []modelResource{
+			{Name: "f", Type: "test:index:Declared", Key: 1, Path: "p"},
+			{Name: "a", Type: "test:index:Declared", Key: 1, Parts: 1, Protect: true, Path: "p"},
+			{Name: "c", Type: "test:index:File", Path: "y"},
+			{Name: "b", Type: "test:index:Single", Key: 2},
+			{Name: "d", Type: "test:index:Plain", Key: 1},
+		}}, Judged: true, Upgrade: 2},
+	})
+}
