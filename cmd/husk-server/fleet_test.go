@@ -33,6 +33,7 @@ import (
 var (
 	fleetTime   = flag.Duration("fleet", 10*time.Second, "how long TestFleet kills workers")
 	fleetSize   = flag.Int("workers", 8, "how many workers TestFleet has")
+	fleetStacks = flag.Int("stacks", 6, "how many stacks TestFleet updates at once")
 	fleetSlow   = flag.Duration("slow", time.Second, "how long a creation takes at most in TestFleet")
 	fleetPages  = flag.Duration("pages", 2*time.Second, "how long the balancer of TestFleet answers pages of its own at most")
 	fleetClocks = flag.Duration("clocks", 0, "how far the clocks of TestFleet's servers are from the machine's, before or behind, if at all")
@@ -134,10 +135,9 @@ func fleet(t *testing.T, s *site, servers int, more ...func() (what string)) {
 	require.NoError(t, err)
 	defer backend.Close()
 
-	const stacks = 6
 	resources := []string{"a", "b", "c", "d", "e"}
-	var bundles [stacks][2]*bundle.Info
-	for i := range stacks {
+	bundles := make([][2]*bundle.Info, *fleetStacks)
+	for i := range bundles {
 		s.done("ann", "stack", "init", fmt.Sprint("s", i), "-C", s.project(map[string]string{"Husk.yaml": s.objects(c)}))
 		for v := range bundles[i] {
 			var names strings.Builder
@@ -242,7 +242,7 @@ func fleet(t *testing.T, s *site, servers int, more ...func() (what string)) {
 	stop, done := context.WithTimeout(t.Context(), *fleetTime)
 	defer done()
 	var asking, disturbing sync.WaitGroup
-	for i := range stacks {
+	for i := range bundles {
 		asking.Go(func() {
 			for stop.Err() == nil {
 				finish(i, ask(i, mathrand.IntN(2), "up"))
@@ -299,7 +299,7 @@ func fleet(t *testing.T, s *site, servers int, more ...func() (what string)) {
 
 	// What each stack knows, once its last run has said what earlier ones left.
 	recorded := map[string]bool{}
-	for i := range stacks {
+	for i := range bundles {
 		last := finish(i, ask(i, 0, "up"))
 		require.Equal(t, runapi.Succeeded, last.State, "%v", last)
 		snapshot := look(i)
