@@ -205,9 +205,12 @@ func initFailure(err error) *abi.InitFailure {
 	return e.InitFailure
 }
 
-// adopt gives n the state that its provider found.
+// adopt gives n the state that its provider found. An unhealthy object whose provider tells no state keeps n's.
 func adopt(n *state.Resource, found abi.ReadResponse) {
-	n.ID, n.Outputs, n.RefreshBeforeUpdate = found.ID, markSecrets(n, found.State), found.RefreshBeforeUpdate
+	n.ID, n.RefreshBeforeUpdate = found.ID, found.RefreshBeforeUpdate
+	if found.State.Len() > 0 || len(n.InitErrors) == 0 {
+		n.Outputs = markSecrets(n, found.State)
+	}
 	if found.Inputs != nil {
 		n.Inputs = *found.Inputs
 	}

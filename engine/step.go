@@ -242,7 +242,8 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 	return err
 }
 
-// finishCall takes the response to a create or update into s.new. It returns the outputs to record. They
+// finishCall takes the response to a create or update into s.new. It returns the outputs to record. Without an error they are the
+// given ones, and so they are if the provider tells no state of an object that is unhealthy. They
 // are nil if there is nothing to record: then the operation has ended with undone or, if its outcome is
 // not known, stays pending.
 func (d *deployment) finishCall(
@@ -265,7 +266,10 @@ func (d *deployment) finishCall(
 		n.ID = id
 		d.recorder.NoteRead(n.URN)
 	case f != nil:
-		n.ID, outputs, n.InitErrors = f.ID, f.State, f.Reasons
+		n.ID, n.InitErrors = f.ID, f.Reasons
+		if f.State.Len() > 0 {
+			outputs = f.State
+		}
 		n.RefreshBeforeUpdate = f.RefreshBeforeUpdate
 		if f.Inputs != nil {
 			n.Inputs = *f.Inputs

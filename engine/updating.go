@@ -40,7 +40,11 @@ func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
 		IgnoreChanges: n.IgnoreChanges, Timeout: timeouts(n).Update, Preview: d.previews(),
 	})
 	n.RefreshBeforeUpdate = resp.RefreshBeforeUpdate
-	outputs, err := d.finishCall(ctx, s, op, undone.Ending(op), n.ID, resp.State, err)
+	known := resp.State
+	if err != nil && !d.previews() {
+		known = s.old.Outputs
+	}
+	outputs, err := d.finishCall(ctx, s, op, undone.Ending(op), n.ID, known, err)
 	if err != nil && outputs == nil {
 		return err
 	}

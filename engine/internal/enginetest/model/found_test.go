@@ -536,3 +536,21 @@ func TestPendingCreationOfASharedObject(t *testing.T) {
 		}}, Judged: true, Upgrade: 2},
 	})
 }
+
+// An update fails halfway, and its provider tells no state. What uses the resource gets the outputs that were known before.
+func TestHalfAnUpdateWithoutAState(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Region: 1, OtherRegion: 1, Resources: []modelResource{
+			{Name: "a", Type: "test:index:Vague", Alias: "c", Region: true},
+			{Name: "b", Type: "test:index:Plain", Key: 2, Owner: 1, Region: true},
+		}}, Judged: true, Dependents: true},
+		{Do: "up", Program: modelProgram{Region: 1, OtherRegion: 1, Resources: []modelResource{
+			{Name: "a", Type: "test:index:Vague", Alias: "c", Region: true},
+			{Name: "b", Type: "test:index:Plain", Key: 2, Owner: 1, Region: true},
+		}}, ContinueOnError: true, RefreshFirst: true, Fail: []string{"update a"}, Half: []string{"create a"}, Answer: "nameless"},
+		{Do: "up", Program: modelProgram{Region: 1, OtherRegion: 1, Resources: []modelResource{
+			{Name: "a", Type: "test:index:Vague", Alias: "c", Protect: true, Region: true},
+			{Name: "b", Type: "test:index:Plain", Key: 2, Owner: 1, Region: true},
+		}}, Targets: []string{"b"}},
+	})
+}

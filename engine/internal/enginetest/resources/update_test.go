@@ -174,6 +174,28 @@ func TestPartialFailureIsRecordedAndRepaired(t *testing.T) {
 	require.Empty(t, s.Resource("b").InitErrors)
 }
 
+// An unhealthy object whose provider tells no state keeps the outputs that are known.
+func TestUnhealthyWithoutAState(t *testing.T) {
+	s := enginetest.NewStack(t, enginetest.NewCloud())
+	s.Up(enginetest.One(enginetest.Props("key", "1")))
+	before := s.Resource("a")
+	unhealthy := &abi.Error{Kind: abi.ErrorKindInitFailed, InitFailure: &abi.InitFailure{Reasons: []string{"it is ill"}}}
+	s.Cloud.Hook = func(string) error { return unhealthy }
+	_, err := s.Try(enginetest.Up, enginetest.One(enginetest.Props("key", "2")))
+	require.ErrorContains(t, err, "it is ill")
+	require.Equal(t, []string{"it is ill"}, s.Resource("a").InitErrors)
+	require.Equal(t, before.Outputs, s.Resource("a").Outputs)
+
+	s.Cloud.Hook = nil
+	s.Cloud.Read = func(abi.ReadRequest) (abi.ReadResponse, error) { return abi.ReadResponse{}, unhealthy }
+	s.Refresh()
+	require.Equal(t, []string{"it is ill"}, s.Resource("a").InitErrors)
+	require.Equal(t, before.Outputs, s.Resource("a").Outputs)
+	s.Cloud.Read = nil
+	require.Equal(t, 1, s.Up(enginetest.One(enginetest.Props("key", "2"))).Update)
+	require.Empty(t, s.Resource("a").InitErrors)
+}
+
 func TestOutcomeThatIsNotKnownStaysPending(t *testing.T) {
 	s := enginetest.NewStack(t, enginetest.NewCloud())
 	s.Cloud.Hook = func(call string) error {
