@@ -38,9 +38,8 @@ const (
 	keptUnused = 3 * 24 * time.Hour
 	// mostCaches bounds the caches, of up to 1 GB each. Each change of the host makes a new one.
 	mostCaches = 4
-	// longestTest is the time after which no process uses a cache that it has opened: the go command
-	// ends tests after 10 minutes. If its cache is removed, a host compiles again.
-	longestTest = 20 * time.Minute
+	// longestUse is the time after which no process uses a cache any more: a process that goes on says so each quarter of it.
+	longestUse = 20 * time.Minute
 )
 
 // CacheDir returns the directory of machine code that all tests share, for
@@ -85,9 +84,14 @@ var openCache = sync.OnceValues(func() (string, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "config"), 0o700); err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(filepath.Join(dir, usedFile), nil, 0o600); err != nil {
+	if err := use(dir); err != nil {
 		return "", err
 	}
+	go func() {
+		for range time.Tick(longestUse / 4) {
+			_ = use(dir) // no other process removes it before the next time
+		}
+	}()
 	if err := prune(all, time.Now()); err != nil {
 		return "", err
 	}
@@ -107,6 +111,9 @@ var openCache = sync.OnceValues(func() (string, error) {
 	return dir, h.Close(context.Background())
 })
 
+// use notes that a cache is in use.
+func use(dir string) error { return os.WriteFile(filepath.Join(dir, usedFile), nil, 0o600) }
+
 // prune removes caches without recent use, and the oldest of too many.
 func prune(all string, now time.Time) error {
 	opened, err := filepath.Glob(filepath.Join(all, "*", usedFile))
@@ -123,7 +130,7 @@ func prune(all string, now time.Time) error {
 	var failures []error
 	for n, file := range opened {
 		unused := now.Sub(times[file])
-		if unused > keptUnused || n >= mostCaches && unused > longestTest {
+		if unused > keptUnused || n >= mostCaches && unused > longestUse {
 			failures = append(failures, os.RemoveAll(filepath.Dir(file)))
 		}
 	}
