@@ -58,7 +58,7 @@ func Answer(app *cli.App, root *cobra.Command) {
 				if err == nil {
 					err = run(cmd, args)
 				}
-				if none := (*program.NoProjectError)(nil); errors.As(err, &none) && isTemporary(none.Dir) {
+				if none := (*program.NoProjectError)(nil); errors.As(err, &none) && temporary(none.Dir) != "" {
 					return errors.New("the workspace has no project settings. A RemoteWorkspace has none, since Pulumi's service deploys it: " +
 						"husk up --remote has a worker of a server of Husk deploy")
 				}
@@ -141,17 +141,24 @@ func (a *answers) keep() error {
 	return nil
 }
 
-// isTemporary reports whether a directory is one that the Automation API has made for a program without one.
-func isTemporary(dir string) bool {
+// temporary returns the directory that the Automation API has made for a program without one, or to clone its repository to, if dir is that
+// directory or, in a clone, below it. It is empty for others.
+func temporary(dir string) string {
 	dir, err := filepath.Abs(dir)
-	name := filepath.Base(dir)
-	return err == nil && filepath.Dir(dir) == filepath.Clean(os.TempDir()) &&
-		(strings.HasPrefix(name, "automation-") || strings.HasPrefix(name, "pulumi_auto"))
+	if err != nil {
+		return ""
+	}
+	below, err := filepath.Rel(os.TempDir(), dir)
+	name, rest, _ := strings.Cut(below, string(filepath.Separator))
+	if err != nil || !(strings.HasPrefix(name, "pulumi_auto") || strings.HasPrefix(name, "automation-") && rest == "") {
+		return ""
+	}
+	return filepath.Join(os.TempDir(), name)
 }
 
 // inTemporary returns an error for a project in a temporary directory if nothing says where its stacks are.
 func inTemporary(w *workspace.Workspace) error {
-	if w.Origin != "" || !isTemporary(w.Project.Dir) {
+	if w.Origin != "" || temporary(w.Project.Dir) == "" {
 		return nil
 	}
 	return fmt.Errorf("the project is in a temporary directory, and so would its stacks be: write %s beside the program, "+
@@ -160,11 +167,12 @@ func inTemporary(w *workspace.Workspace) error {
 }
 
 // adopt has a project in a temporary directory be the one of the project file of Husk that is beside its program or above: there are
-// the providers, their lock, and the stacks. If the file does not say where the program is, it is where its process began: SDKs leave
-// PWD as it was. What the temporary file says of the program counts, and the configuration is where that is.
+// the providers, their lock, and the stacks. If the file does not say where the program is, or the program is in a clone, it is where its
+// process began: SDKs leave PWD as it was. What the temporary file says of the program counts, and the configuration is where that is.
 func (a *answers) adopt(ctx context.Context) error {
 	dir, err := a.ProjectDir()
-	if err != nil || a.Untrusted || a.Pulumi.Project != nil || !isTemporary(dir) {
+	made := temporary(dir)
+	if err != nil || a.Untrusted || a.Pulumi.Project != nil || made == "" {
 		return nil // which the command says, or which is no such project
 	}
 	root := projectroot.New(dir, projectroot.Trusted)
@@ -172,8 +180,9 @@ func (a *answers) adopt(ctx context.Context) error {
 	if err != nil || len(inline.Providers) > 0 {
 		return nil // likewise
 	}
-	beside := inline.ProgramDir
-	if beside == inline.Dir { // settings of the program's own, which need not say where it is
+	_, err = os.Stat(filepath.Join(made, ".git"))
+	cloned, beside := err == nil, inline.ProgramDir
+	if cloned || beside == inline.Dir { // settings of the program's own, which need not say where it is
 		if beside = os.Getenv("PWD"); !filepath.IsAbs(beside) {
 			return nil
 		}
@@ -194,7 +203,7 @@ func (a *answers) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.Pulumi.Project, err = merged(ours, theirs, inline.Dir); err != nil {
+	if a.Pulumi.Project, err = merged(ours, theirs, inline, cloned); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	a.Dir = at
@@ -202,9 +211,13 @@ func (a *answers) adopt(ctx context.Context) error {
 	return nil
 }
 
-// merged returns the text of a project file with the name, program, and configuration of an inline one, whose directory is dir.
-func merged(text, inline []byte, dir string) ([]byte, error) {
-	dir, err := filepath.Abs(dir)
+// merged returns the text of a project file with the name, program, and configuration of an inline or cloned one, the text of which is inline.
+func merged(text, inline []byte, p *program.Project, cloned bool) ([]byte, error) {
+	config, err := filepath.Abs(p.StackConfigDir)
+	if err != nil {
+		return nil, err
+	}
+	main, err := filepath.Abs(p.ProgramDir)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +233,10 @@ func merged(text, inline []byte, dir string) ([]byte, error) {
 			ours[key] = v
 		}
 	}
-	ours["stackConfigDir"] = dir
+	ours["stackConfigDir"] = config
+	if cloned {
+		ours["main"] = main
+	}
 	return yaml.Marshal(ours)
 }
 
