@@ -87,7 +87,7 @@ func (p *Program) Run(ctx context.Context, run abi.RunContext, m abi.Monitor) (e
 	if err != nil {
 		return err
 	}
-	if s.service, err = listen(ctx, s.operations(), s.notices(), isOwn(p.project.Runtime)); err != nil {
+	if s.service, err = listen(ctx, s.operations(), s.notices(), dialsSockets(p.project.Runtime)); err != nil {
 		cleanUp()
 		return err
 	}

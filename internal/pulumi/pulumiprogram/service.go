@@ -56,7 +56,7 @@ var uncompressed = connect.WithCompressMinBytes(math.MaxInt)
 // there are such sockets.
 //
 // Operations are the calls that a deployment must wait for. They are refused when it drains; notices are not. private is false
-// for programs that can only dial a port, as language hosts run them.
+// for programs that can only dial a port, see [dialsSockets].
 func listen(ctx context.Context, operations, notices methods, private bool) (*service, error) {
 	s := &service{ended: make(chan struct{})}
 	listener, err := s.bind(private)
@@ -114,6 +114,12 @@ func listen(ctx context.Context, operations, notices methods, private bool) (*se
 func unserved(path string) error {
 	return abi.NewError(abi.ErrorKindUnimplemented, fmt.Sprintf("husk does not serve %s: it has version %s of Pulumi's protocol, "+
 		"and https://github.com/husk-dev/husk/blob/main/docs/pulumi.md lists what it serves", path, program.PulumiVersion))
+}
+
+// dialsSockets reports whether programs in a runtime can open sockets. Language hosts want ports. In Go, the gRPC of old SDKs dials sockets,
+// too, by the proxy that the environment names.
+func dialsSockets(runtime string) bool {
+	return isOwn(runtime) && (runtime != "go" || os.Getenv("HTTPS_PROXY") == "" && os.Getenv("https_proxy") == "")
 }
 
 func (s *service) bind(private bool) (net.Listener, error) {

@@ -66,6 +66,19 @@ func script(t *testing.T, dir, name, text string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o755))
 }
 
+// The gRPC of old SDKs for Go asks the proxy for sockets, too.
+func TestAGoProgramBehindAProxy(t *testing.T) {
+	p := newProject(t, "go")
+	p.runtimeOptions("go", "binary: bin/shop")
+	script(t, filepath.Join(p.dir, "bin"), "shop", `echo "$PULUMI_MONITOR" >monitor`)
+	for proxy, want := range map[string]string{"": "unix://", "http://proxy.example:3128": "127.0.0.1:"} {
+		t.Setenv("HTTPS_PROXY", proxy)
+		_, err := p.run(engine.Up{})
+		require.ErrorContains(t, err, "without having registered anything")
+		require.Contains(t, p.read("monitor"), want)
+	}
+}
+
 // Poetry says which virtual environment it has made for a program.
 func TestPythonWithPoetry(t *testing.T) {
 	environment, bin := sdktest.Python(t), t.TempDir()
