@@ -51,8 +51,8 @@ func (g *generator) planRead(ctx context.Context, gl *goal, old *state.Resource,
 		}
 		return g.planUnchanged(ctx, gl, old)
 	}
-	if steps, left := g.leaveUnselectedRead(gl, old, id); left {
-		return steps, nil
+	if steps, left, err := g.leaveUnselectedRead(gl, old, id); left || err != nil {
+		return steps, err
 	}
 	provider, err := g.providerFor(ctx, gl.typ, gl.by)
 	if err != nil {

@@ -146,11 +146,16 @@ func (g *generator) oldCopiesWith(going []*state.Resource) (copies []*state.Reso
 
 // dependentReplacements returns root and, in dependency order, the resources that its deletion takes along:
 // those not yet registered that a change of their inputs from a deleted resource would replace. Their providers decide that, with
-// unknowns for those inputs. Resources that failed or were left as they are cannot be taken along.
+// unknowns for those inputs. So do resources that belong to an old copy whose object vanishes with one of these. Resources that failed or were left as they are cannot be taken along.
 func (g *generator) dependentReplacements(ctx context.Context, all *graph.Copies, root *state.Resource) ([]*state.Resource, error) {
 	going := []*state.Resource{root}
 	gone := map[urn.URN]bool{root.URN: true}
+	copies := make(map[urn.URN]bool) // old copies that go
 	for _, res := range all.DependenciesFirst() {
+		ofCopy := copies[res.DeletedWith] && g.isOfOldCopy(res, res.DeletedWith)
+		if res.Delete && !res.PendingReplacement && (gone[res.DeletedWith] || ofCopy) {
+			copies[res.URN] = true
+		}
 		failed, left := g.registrations.HasFailed(res.URN), g.selection.IsLeft(res.URN)
 		if res.Delete || res.PendingReplacement || !res.Custom || res.External || gone[res.URN] ||
 			g.registrations.IsRegistered(res.URN) && !failed && !left { // it has its new state
@@ -160,7 +165,7 @@ func (g *generator) dependentReplacements(ctx context.Context, all *graph.Copies
 		if err != nil {
 			return nil, err
 		}
-		if !must {
+		if !must && !ofCopy {
 			continue
 		}
 		if failed {

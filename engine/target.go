@@ -223,21 +223,21 @@ func (g *generator) leaveUnselectedComponent(ctx context.Context, gl *goal) (lef
 
 // leaveUnselectedRead decides a read that is not selected, or that needs a resource that is not created. A managed resource
 // stays; a new read, which changes nothing, is made all the same.
-func (g *generator) leaveUnselectedRead(gl *goal, old *state.Resource, id string) (steps []*step, left bool) {
+func (g *generator) leaveUnselectedRead(gl *goal, old *state.Resource, id string) (steps []*step, left bool, err error) {
 	s := g.selection
 	if !s.IsNarrow() {
-		return nil, false
+		return nil, false, nil
 	}
 	n := gl.state(gl.inputs)
 	selected, absent := s.Selects(n, old), s.Missing(n) != "" || id == "" && !g.previews()
 	switch {
 	case absent && old == nil:
 		s.LeaveOut(n)
-		return g.plan(n), true
+		return g.plan(n), true, nil
 	case old != nil && (absent || !selected):
-		return g.keep(old, n), true
+		return g.keep(old, n), true, nil
 	}
-	return nil, false
+	return nil, false, g.checkCircle(n)
 }
 
 // checkReplacedTogether refuses to replace a resource if one that is not selected would go with it.

@@ -554,3 +554,32 @@ func TestHalfAnUpdateWithoutAState(t *testing.T) {
 		}}, Targets: []string{"b"}},
 	})
 }
+
+// An import leaves an old copy, with which its owner's replacement takes a protected resource along.
+func TestProtectedResourceOfAnOldCopy(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Region: 1, Resources: []modelResource{
+			{Name: "f", Type: "test:index:Declared", Key: 2, Path: "p"},
+			{Name: "b", Type: "test:index:Plain", Key: 2, Owner: 1, Region: true},
+			{Name: "a", Type: "test:index:Plain", Key: 2, Owner: 2, Ignore: true, Protect: true},
+		}}},
+		{Do: "up", Program: modelProgram{Region: 1, OtherRegion: 1, Resources: []modelResource{
+			{Name: "b", Type: "test:index:Plain", Key: 1, Region: true, Import: true},
+			{Name: "f", Type: "test:index:Declared", Protect: true, Path: "p"},
+		}}},
+	})
+}
+
+// A read that is selected would come to depend on a resource that is left as it is, and depends on the read.
+func TestCircleThroughARead(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{OtherRegion: 1, Resources: []modelResource{
+			{Name: "e", Type: "test:index:Plain", Read: "ext1"},
+			{Name: "b", Type: "test:index:Plain", From: []int{0}, Region: true},
+		}}},
+		{Do: "up", Program: modelProgram{OtherRegion: 1, Resources: []modelResource{
+			{Name: "b", Type: "test:index:Plain", Region: true},
+			{Name: "e", Type: "test:index:Plain", After: []int{0}, Read: "ext1"},
+		}}, Targets: []string{"e"}},
+	})
+}
