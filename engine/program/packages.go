@@ -164,7 +164,7 @@ func (p *Package) sourceAdvice() string {
 	case isLocalSource(p.Source):
 		return advice + fmt.Sprintf("; one with parameters is listed there, and named by its own package:\n  - name: <its package>\n    path: %s", p.Source)
 	case isPackageName(p.Source) && !strings.Contains(p.Source, "/"): // else it is a path or URL, which Pulumi's tools take
-		return advice + fmt.Sprintf("; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>", p.Source)
+		return advice + fmt.Sprintf("; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of source>", p.Source)
 	}
 	return advice
 }

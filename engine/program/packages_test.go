@@ -196,13 +196,13 @@ packages:
 Husk.yaml:5:7: the provider "bad" has neither a path nor a source
     5 |     - {name: bad}
       |       ^
-  path names a .wasm file, or a directory of Go source that is built when it is needed; source says where husk install fetches the module from, and may be a name that a registry of plugins.registries has
+  path names a .wasm file, or a directory of source that is built when it is needed; source says where husk install fetches the module from, and may be a name that a registry of plugins.registries has
 Husk.yaml:7:13: there is no provider "opnapi" to make the package "petstore" of; did you mean "openapi"?
     7 |   petstore: opnapi@1.0.0
       |             ^
   source names a provider of plugins.providers; add an entry there:
     - name: opnapi
-      path: <a .wasm file, or a directory of Go source>
+      path: <a .wasm file, or a directory of source>
 Husk.yaml:8:8: there is no provider "github.com/someone/something" to make the package "git" of
     8 |   git: github.com/someone/something@b39e20e
       |        ^

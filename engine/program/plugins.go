@@ -14,7 +14,7 @@ import (
 type ProviderPlugin struct {
 	// Name is the package, for example random.
 	Name string
-	// Path is a .wasm file, or a directory of Go source; see [Project.Path]. It is empty if there is a source.
+	// Path is a .wasm file, or a directory of source; see [Project.Path]. It is empty if there is a source.
 	Path string
 	// Source is where versions of the module are fetched from, such as oci://registry.example.com/acme/random. It is
 	// empty if there is a path.
@@ -148,7 +148,7 @@ func (d *decoder) provider(n *yaml.Node) {
 			With("leave them out: a native plugin has no sandbox, and all rights of the user"))
 	case p.Place() == "":
 		d.Add(d.File.Errorf(source.Of(n), "the provider %q has neither a path nor a source", p.Name).
-			With("path names a .wasm file, or a directory of Go source that is built when it is needed; source says where husk install fetches the module from, and may be a name that a registry of plugins.registries has"))
+			With("path names a .wasm file, or a directory of source that is built when it is needed; source says where husk install fetches the module from, and may be a name that a registry of plugins.registries has"))
 	case slices.ContainsFunc(d.project.providersOf(p.Name), func(o *ProviderPlugin) bool {
 		return o.Version == "" || p.Version == "" || byVersion(o, &p) == 0 || o.isRange() || p.isRange()
 	}):

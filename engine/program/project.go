@@ -284,7 +284,7 @@ func (d *decoder) foreignProgram() {
 
 // moduleProgram requires main for a program that is a module, apart from the project file: a bundle has the module in its place.
 func (d *decoder) moduleProgram(root *yaml.Node) {
-	const advice = "main names a .wasm file, or a directory of Go source beside the project file, such as \"main: program\""
+	const advice = "main names a .wasm file, or a directory of source in Go, TypeScript, or Rust beside the project file, such as \"main: program\""
 	if d.main == nil {
 		d.Add(d.File.Errorf(source.Of(root), "the runtime wasm needs main").With(advice))
 	} else if filepath.Clean(d.project.ProgramDir) == filepath.Clean(d.project.Dir) {

@@ -206,7 +206,7 @@ Husk.yaml:5:13: the path is empty
 Husk.yaml:6:7: the provider "tls" has neither a path nor a source
     6 |     - name: tls
       |       ^
-  path names a .wasm file, or a directory of Go source that is built when it is needed; source says where husk install fetches the module from, and may be a name that a registry of plugins.registries has
+  path names a .wasm file, or a directory of source that is built when it is needed; source says where husk install fetches the module from, and may be a name that a registry of plugins.registries has
 Husk.yaml:7:7: the provider has no name
     7 |     - path: x.wasm
       |       ^

@@ -255,7 +255,7 @@ write its class as a provider in Python (husk new provider --language python, do
 	if len(known) > 0 {
 		listed = "lists only " + strings.Join(known, ", ")
 	}
-	return unknownError{fmt.Sprintf("there is no provider for the package %q%s\nplugins.providers in %s %s; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>\nor run husk install with its source, such as oci://registry.example.com/namespace/%[1]s, or with its name if a registry has it",
+	return unknownError{fmt.Sprintf("there is no provider for the package %q%s\nplugins.providers in %s %s; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of source>\nor run husk install with its source, such as oci://registry.example.com/namespace/%[1]s, or with its name if a registry has it",
 		name, source.DidYouMean(name, known), p.project.File.Name, listed, name)}
 }
 

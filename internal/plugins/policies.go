@@ -13,6 +13,7 @@ import (
 	"github.com/husk-dev/husk/engine/program"
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/host"
+	"github.com/husk-dev/husk/internal/build/langbuild"
 )
 
 // Policies returns the policy packs that the project lists, and then others, whose paths are not relative
@@ -78,6 +79,9 @@ func (p *Plugins) Program(ctx context.Context) (abi.Program, error) {
 	}
 	const kind = "program"
 	declared := entry{kind, p.project.Main, p.project.Main, p.project.MainPosition}
+	if err := langbuild.NoProgram(p.project.ProgramDir); err != nil {
+		return nil, p.problem(declared, err)
+	}
 	module, err := p.Module(ctx, kind, p.project.ProgramDir)
 	if err != nil {
 		return nil, p.problem(declared, err)

@@ -35,7 +35,7 @@ func (p *Plugins) problem(declared entry, err error) error {
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		d := p.project.File.Errorf(declared.position, "the %s %q has the path %s, which does not exist", declared.kind, declared.name, declared.path)
-		d.Detail = "path names a .wasm file or a directory of Go source, relative to the directory of " + p.project.File.Name
+		d.Detail = "path names a .wasm file or a directory of source, relative to the directory of " + p.project.File.Name
 		d.Cause = err
 		return source.Diagnostics{d}
 	}
@@ -50,7 +50,7 @@ func (p *Plugins) problem(declared entry, err error) error {
 			if declared.kind == "provider" && errors.Is(err, host.ErrNotWasm) {
 				detail += "\nif it is a plugin for Pulumi, a program of this machine, add native: true"
 			}
-			detail += "\nrebuild it with husk provider build, or name the directory of the " + declared.kind + "'s Go source instead"
+			detail += "\nrebuild it with husk provider build, or name the directory of the " + declared.kind + "'s source instead"
 		}
 	}
 	if other, ok := errors.AsType[*host.WorldError](err); ok {

@@ -170,7 +170,7 @@ func (c *compilation) unknownPackage(name string, at *yaml.Node) source.Diagnost
 	if len(names) > 0 {
 		lists = "lists only " + listed(names)
 	}
-	d.Detail = fmt.Sprintf("plugins.providers in %s %s; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of Go source>\nor run husk install with its source, or with its name if a registry has it",
+	d.Detail = fmt.Sprintf("plugins.providers in %s %s; add an entry there:\n  - name: %s\n    path: <a .wasm file, or a directory of source>\nor run husk install with its source, or with its name if a registry has it",
 		c.program.project.File.Name, lists, name)
 	return d
 }

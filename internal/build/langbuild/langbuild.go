@@ -24,6 +24,8 @@ type Language struct {
 	// is reports whether a directory, which has no Go source, is one of the language.
 	is    func(dir string) bool
 	build func(ctx context.Context, s Source) ([]byte, error)
+	// programs reports whether a module of the language may be a program.
+	programs bool
 }
 
 // Source is what a module is built from.
@@ -36,10 +38,10 @@ type Source struct {
 
 // languages are all of them. The first that a directory is of counts.
 var languages = []Language{
-	{"c", hasC, buildC},
-	{"rust", hasRust, buildRust},
-	{"typescript", hasPackage, buildPackage},
-	{"python", hasPython, buildPython},
+	{"c", hasC, buildC, false},
+	{"rust", hasRust, buildRust, true},
+	{"typescript", hasPackage, buildPackage, true},
+	{"python", hasPython, buildPython, false},
 }
 
 // pulumiManifest is the file of a package of Pulumi's SDK, whose source an SDK of Pulumi runs.
@@ -76,6 +78,22 @@ func Refused(dir string) error {
 			"packages in the project file, not under plugins.providers; in Node.js and Python it runs as a process without a sandbox", dir, pulumiManifest)
 	case has(dir, "*.py"):
 		return fmt.Errorf("the provider in %s is Python source without a %s: husk new provider --language python begins one that has it", dir, pyproject)
+	}
+	return nil
+}
+
+// NoProgram returns why the source in a directory cannot be a program: modules in its language are providers. It is nil for other source.
+func NoProgram(dir string) error {
+	const advice = "write it in Go, TypeScript, or Rust"
+	l := Of(dir)
+	switch {
+	case has(dir, "*.go"), l != nil && l.programs:
+		return nil
+	case has(dir, "*.py"), l != nil && l.Name == "python":
+		return errors.New("a module of Python source is a provider, and no program: " + advice +
+			"; a program of Pulumi's SDK for Python needs no module, but the runtime python, and runs as a process without a sandbox")
+	case l != nil:
+		return fmt.Errorf("a module of %s source is a provider, and no program: %s", strings.ToUpper(l.Name), advice)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ type Info struct {
 }
 
 // Pack writes the bundle of a project: its directory, and the modules outside of it that it lists by paths. build returns the
-// module of a directory of Go source, which then replaces that directory: whoever runs the project needs no compiler, and runs
+// module of a directory of source, which then replaces that directory: whoever runs the project needs no compiler, and runs
 // the module built here.
 func Pack(w io.Writer, p *program.Project, build func(dir string) ([]byte, error)) (*Info, error) {
 	dir, err := filepath.Abs(p.Dir)

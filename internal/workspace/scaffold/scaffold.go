@@ -213,7 +213,7 @@ type Options struct {
 	Description string
 	// Source finds Husk's own code, for a template that requires its SDK or has modules.
 	Source func() (Source, error)
-	// Build returns the module that is built of a directory of Go source.
+	// Build returns the module that is built of a directory of source.
 	Build func(ctx context.Context, dir string) ([]byte, error)
 	// Fetch returns the directory of the source of a version of Husk.
 	Fetch func(ctx context.Context, version string) (dir string, err error)

@@ -65,7 +65,7 @@ func devPreview(f *deployFlags) command {
 // findDevProject chooses the project for a provider, and checks that it uses the provider.
 func (a commands) findDevProject(ctx context.Context, dir string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return cli.Usagef("%s is not a directory: husk provider dev takes the directory of a provider's Go source", dir)
+		return cli.Usagef("%s is not a directory: husk provider dev takes the directory of a provider's source", dir)
 	}
 	if a.Dir == "" {
 		a.Dir = filepath.Join(dir, exampleDir)

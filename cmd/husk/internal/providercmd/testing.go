@@ -32,7 +32,7 @@ func (a commands) providerTest() *cobra.Command {
 	var f providerTestFlags
 	cmd := &cobra.Command{
 		Use: "test [FILE|DIR]", Short: "Test whether a provider keeps to the contract",
-		Long: "Test whether a provider, a module or a directory of Go source, keeps to the contract: for example,\n" +
+		Long: "Test whether a provider, a module or a directory of source, keeps to the contract: for example,\n" +
 			"that previews change nothing and that secrets stay secret. Inputs are generated from the provider's\n" +
 			"schema, or come from a file of cases.\n\n" +
 			"The test creates, changes, and deletes resources, within what --grant allows the provider.\n" +

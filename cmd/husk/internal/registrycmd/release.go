@@ -128,7 +128,7 @@ func (a commands) publish() *cobra.Command {
 	f := &publishFlags{}
 	cmd := &cobra.Command{
 		Use: "publish FILE|DIR REFERENCE", Short: "Check a provider, and publish it in a registry",
-		Long: "Check a provider, a module or a directory of Go source, then publish it in an OCI registry as husk provider\n" +
+		Long: "Check a provider, a module or a directory of source, then publish it in an OCI registry as husk provider\n" +
 			"push does, and sign it. Nothing is published unless these hold:\n\n" +
 			"  version       it is newer than the published ones\n" +
 			"  schema        the changes since the version before fit the version: a breaking change needs a new\n" +
@@ -380,7 +380,7 @@ func (a commands) changes() *cobra.Command {
 	return &cobra.Command{
 		Use: "changes OLD NEW", Aliases: []string{"schema-diff"}, Short: "Show what differs between the schemas of two versions of a provider",
 		Long: "Show the differences between the schemas of two versions of a provider, and which of them break\n" +
-			"programs. Each is a module, a directory of Go source, or a reference such as ghcr.io/acme/random:1.2.0.\n" +
+			"programs. Each is a module, a directory of source, or a reference such as ghcr.io/acme/random:1.2.0.\n" +
 			"Without a tag, it is the newest version.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withPlugins(cmd.Context(), func(p *plugins.Plugins) error {

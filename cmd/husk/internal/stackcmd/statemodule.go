@@ -137,7 +137,7 @@ func keptModule(ctx context.Context, p *plugins.Plugins, module string) (digest,
 		return module, "", err
 	}
 	if _, err := os.Stat(module); errors.Is(err, fs.ErrNotExist) {
-		return "", "", fmt.Errorf("there is no module %s: must be a .wasm file, a directory of Go source, or sha256: and a digest", module)
+		return "", "", fmt.Errorf("there is no module %s: must be a .wasm file, a directory of source, or sha256: and a digest", module)
 	}
 	m, err := p.Module(ctx, "", module)
 	if err != nil {
