@@ -209,6 +209,7 @@ func (a commands) configGet() *cobra.Command {
 			}
 			entry, found, err := lookupConfig(ctx, w.Project, c, key)
 			if len(part) > 0 && found && err == nil {
+				entry.Secret = c.IsSecret(key) || c.IsEncrypted(key, part)
 				entry.Value, found, err = c.TextAt(key, part, c.Decrypt(ctx))
 			}
 			switch {
