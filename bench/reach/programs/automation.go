@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	_ "embed"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,13 +27,13 @@ var automation string
 type example struct {
 	// dir and copied have the same meaning as in a program.
 	dir, copied string
-	// command is the command line in the example's README. once, serves, fills, and balances are set by its prefix in automation.txt,
-	// whose header describes the prefixes.
-	command                       []string
-	once, serves, fills, balances bool
-	// shows is the third column, a description of the example. needs names what the example needs and no stand-in provides. It is empty if
-	// the example runs.
-	shows, needs string
+	// way is the prefix of the command in automation.txt, whose header describes the prefixes, and text what follows the prefix's name.
+	way, text string
+	// command is the command line in the example's README.
+	command []string
+	// shows is the third column, a description of the example. needs names what the example needs and no stand-in provides, and refusal is a
+	// text of the error that refuses it. Both are empty if the example runs.
+	shows, needs, refusal string
 }
 
 func parseExamples(text string) (all []example, err error) {
@@ -43,17 +45,20 @@ func parseExamples(text string) (all []example, err error) {
 		e := example{shows: columns[2]}
 		e.copied, e.dir = copiedAndDir(columns[0])
 		command := columns[1]
-		for prefix, is := range map[string]*bool{"once: ": &e.once, "serves: ": &e.serves, "fills: ": &e.fills, "balances: ": &e.balances} {
-			if rest, ok := strings.CutPrefix(command, prefix); ok {
-				command, *is = rest, true
-			}
+		if way, rest, is := strings.Cut(command, ": "); is {
+			command = rest
+			e.way, e.text, _ = strings.Cut(way, " ")
 		}
 		e.command = strings.Fields(command)
-		if columns[3] != "runs" {
-			var is bool
-			if e.needs, is = strings.CutPrefix(columns[3], "needs "); !is {
-				return nil, fmt.Errorf("%q is neither \"runs\" nor \"needs TEXT\"", columns[3])
-			}
+		kind, of, _ := strings.Cut(columns[3], " ")
+		switch kind {
+		case "runs":
+		case "needs":
+			e.needs = of
+		case "refused:":
+			e.refusal = of
+		default:
+			return nil, fmt.Errorf("%q is none of \"runs\", \"refused: TEXT\", and \"needs TEXT\"", columns[3])
 		}
 		all = append(all, e)
 	}
@@ -92,12 +97,17 @@ func (s *websites) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// has returns an error if the number of objects is not number.
+// has returns an error if the number of websites with objects is not number.
 func (s *websites) has(number int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.byPath) != number {
-		return fmt.Errorf("there are %d websites, and not %d", len(s.byPath), number)
+	sites := map[string]bool{}
+	for path := range s.byPath {
+		site, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		sites[site] = true
+	}
+	if len(sites) != number {
+		return fmt.Errorf("there are %d websites, and not %d", len(sites), number)
 	}
 	return nil
 }
@@ -116,61 +126,146 @@ func (at place) drive(ctx context.Context, e example, root string) error {
 	if err := at.provide(root, server.URL); err != nil {
 		return err
 	}
+	web, err := serveInternet(filepath.Join(at.in, "examples"), at.husk)
+	if err != nil {
+		return err
+	}
+	defer web.Close()
+	certificates := filepath.Join(root, "certificates.pem")
+	if err := os.WriteFile(certificates, web.certificates, 0o644); err != nil {
+		return err
+	}
 	command := func(args ...string) *exec.Cmd {
-		return at.command(ctx, dir, []string{"WEBSITES=" + server.URL, "TS_NODE_TRANSPILE_ONLY=true"}, args...)
+		return at.command(ctx, dir, []string{
+			"WEBSITES=" + server.URL, "TS_NODE_TRANSPILE_ONLY=true", "HTTPS_PROXY=" + web.URL, "SSL_CERT_FILE=" + certificates,
+			"KMS_KEY=1234", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret", "AWS_SESSION_TOKEN=token",
+		}, args...)
 	}
 	if err := at.translate(ctx, dir); err != nil {
 		return err
 	}
-	switch {
-	case e.serves:
+	// step runs the command, which must print a text, and a check. The error has what it prints.
+	step := func(args []string, text string, check func() error) error {
+		out, err := command(args...).CombinedOutput()
+		if err == nil && !bytes.Contains(out, []byte(text)) {
+			err = fmt.Errorf("the output does not have %q", text)
+		}
+		if err = errors.Join(err, check()); err != nil {
+			return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
+		}
+		return nil
+	}
+	unchecked := func() error { return nil }
+	with := func(args ...string) []string {
+		if e.command[0] == "mvn" { // whose own arguments follow the command
+			args = []string{"-Dexec.args=" + strings.Join(args, " ")}
+		}
+		return slices.Concat(e.command, args)
+	}
+	destroy := with("destroy")
+	switch e.way {
+	case "serves":
 		cmd := command(e.command...)
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		err := errors.Join(sites.visited(ctx, server.URL), sites.has(0))
-		_ = cmd.Cancel()
-		if _ = cmd.Wait(); err != nil {
+		if err := during(cmd, func() error { return errors.Join(sites.visited(ctx, server.URL), sites.has(0)) }); err != nil {
 			return fmt.Errorf("%w\n%s", err, out.Bytes())
 		}
 		return nil
-	case e.once:
+	case "once":
 		return errors.Join(runs(command(e.command...)), sites.has(0))
-	case e.balances:
-		out, err := command(e.command...).CombinedOutput()
-		if err == nil && !bytes.Contains(out, []byte(".elb.example")) {
-			err = errors.New("the output has no load balancer")
-		}
-		if err != nil {
-			return fmt.Errorf("%w\n%s", err, out)
-		}
-		return runs(command(append(e.command, "destroy")...))
-	case e.fills:
+	case "prints":
+		return errors.Join(step(e.command, e.text, unchecked), step(destroy, "", unchecked))
+	case "fills":
 		d, err := serveDatabase(ctx, filepath.Join(root, "database"))
 		if err != nil {
 			return err
 		}
 		defer func() { _ = d.stop() }() // its data is removed
 		routes.Handle("/databases/", d)
-		out, err := command(e.command...).CombinedOutput()
-		if err = errors.Join(err, d.filled(ctx)); err != nil {
-			return fmt.Errorf("%w\n%s", err, out)
+		return errors.Join(step(e.command, "", func() error { return d.filled(ctx) }), step(destroy, "", func() error { return d.gone(ctx) }))
+	case "tunnels":
+		p, err := servePostgres(ctx)
+		if err != nil {
+			return err
 		}
-		return errors.Join(runs(command(append(e.command, "destroy")...)), d.gone(ctx))
+		defer func() { _ = p.stop() }() // likewise
+		routes.Handle("/instances/", p)
+		key := filepath.Join(root, "key.pub")
+		if err := os.WriteFile(key, []byte("ssh-ed25519 AAAA"), 0o644); err != nil {
+			return err
+		}
+		// The provider of this repository wants to know the server otherwise.
+		if err := os.WriteFile(filepath.Join(dir, "database", "Pulumi.dev.yaml"), []byte("config: {postgresql:sslmode: require}\n"), 0o644); err != nil {
+			return err
+		}
+		for _, project := range []string{"vpc", "database"} { // in which it would run npm install
+			if err := os.Symlink(filepath.Join(at.in, "node_modules"), filepath.Join(dir, project, "node_modules")); err != nil {
+				return err
+			}
+		}
+		tunnel := func(number int, args ...string) error {
+			return step(with(args...), "Stopping tunnel", func() error { return p.has(ctx, number) })
+		}
+		// It does not wait for the commands that set the configuration of its two stacks, so that the first deployment of each may not have it.
+		for range 2 {
+			_ = command(with("up", "dev", key)...).Run()
+		}
+		return errors.Join(tunnel(3, "up", "dev", key), tunnel(3, "refresh", "dev"), tunnel(0, "destroy", "dev"))
+	case "adds":
+		cron := command(with("cron", "0s")...)
+		return errors.Join(step(with("add"), "deployed server running at public IP 192.0.2.1", unchecked), reaps(cron))
 	}
-	out, err := command(e.command...).CombinedOutput()
-	if err = errors.Join(err, sites.has(1)); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
-	}
-	return errors.Join(runs(command(append(e.command, "destroy")...)), sites.has(0))
+	return errors.Join(step(e.command, "", func() error { return sites.has(1) }), step(destroy, "", func() error { return sites.has(0) }))
 }
 
-// provide lists the provider aws in the project file of Husk above the examples, which have no projects of their own, and in their
-// projects.
+// reaps runs a command until it says that it has destroyed one stack, and nothing else.
+func reaps(cmd *exec.Cmd) error {
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	cmd.Stderr = cmd.Stdout
+	var said bytes.Buffer
+	return during(cmd, func() error {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			fmt.Fprintln(&said, lines.Text())
+			if lines.Text() == "finished reaping stacks" {
+				break
+			}
+		}
+		if !strings.Contains(said.String(), "destroyed 1 stack(s)\nfinished") {
+			return fmt.Errorf("it destroys no stack:\n%s", said.Bytes())
+		}
+		return nil
+	})
+}
+
+// during runs a command while do does its work, and ends it then.
+func during(cmd *exec.Cmd, do func() error) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	err := do()
+	_ = cmd.Cancel()
+	_ = cmd.Wait() // which says that it was ended
+	return err
+}
+
+// grants are the providers that the project files list, with what they may do. aws and azure are the stand-ins of this directory,
+// and postgresql is the one in examples/providers.
+const grants = `
+plugins:
+  providers:
+    - {name: aws, path: %[1]s/aws.wasm, grants: {http: ["%[2]s"], env: [WEBSITES]}}
+    - {name: azure, path: %[1]s/azure.wasm}
+    - {name: postgresql, path: %[1]s/postgresql.wasm, grants: {tcp: ["localhost:5432"]}}
+    - {name: random, path: %[1]s/random.wasm}
+`
+
+// provide lists the providers in the project file of Husk above the examples, which have no projects of their own, and in their projects.
 func (at place) provide(root, url string) error {
-	plugins := fmt.Sprintf("\nplugins: {providers: [{name: aws, path: %q, grants: {http: [%q], env: [WEBSITES]}}]}\n", filepath.Join(at.modules, "aws.wasm"), url)
+	plugins := fmt.Sprintf(grants, at.modules, url)
 	err := os.WriteFile(filepath.Join(root, "Husk.yaml"), []byte("name: examples\nruntime: nodejs"+plugins), 0o644)
 	return errors.Join(err, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Base(path) != "Pulumi.yaml" {

@@ -6,8 +6,9 @@
 //
 // The directory of -in has a checkout of each repository, by its name, and what programs import: node_modules with Pulumi's SDK,
 // typescript and ts-node 10, and a virtual environment venv of Python. awsx must find the same copy of Pulumi's SDK as the programs. The
-// directory of -modules has NAME.wasm for each provider: aws is the stand-in in this package's directory. Programs in Go fetch their
-// modules, and need the network; those with databases need MariaDB's server.
+// directory of -modules has NAME.wasm for each provider: aws and azure are the stand-ins below this package's directory, and postgresql is
+// the one in examples/providers. Programs in Go and Java fetch their modules, and need the network; those with databases need the servers
+// of MariaDB and PostgreSQL.
 package main
 
 import (
@@ -101,11 +102,12 @@ func parse(text string) (all []program, err error) {
 	return all, nil
 }
 
-// docker stands in for Docker's command: it builds nothing, and pushes it nowhere.
+// docker stands in for Docker's command: it builds nothing, and pushes it nowhere. It goes on for a second after what it prints, which old
+// versions of pulumi-docker for Go lose if a command ends.
 const docker = `#!/bin/sh
 case "$1" in
 version) echo '{"Client":{"Version":"20.10.0"},"Server":{"Version":"20.10.0"}}' ;;
-image) echo sha256:0 ;;
+image) echo sha256:0 && sleep 1 ;;
 esac
 `
 
@@ -168,7 +170,7 @@ func run(ctx context.Context, at place, only string) error {
 		all = append(all, subject{dir: p.dir, shows: p.shows, refusal: p.refusal, run: func(ctx context.Context, root string) error { return at.deploy(ctx, p, root) }})
 	}
 	for _, e := range driven {
-		all = append(all, subject{dir: e.dir, shows: e.shows, needs: e.needs, run: func(ctx context.Context, root string) error { return at.drive(ctx, e, root) }})
+		all = append(all, subject{dir: e.dir, shows: e.shows, needs: e.needs, refusal: e.refusal, run: func(ctx context.Context, root string) error { return at.drive(ctx, e, root) }})
 	}
 	fmt.Println("| program | shows | result |\n| --- | --- | --- |")
 	var ran, refused, needing, wrong int
@@ -209,9 +211,9 @@ func run(ctx context.Context, at place, only string) error {
 	return nil
 }
 
-// within runs a subject for ten minutes at most.
+// within runs a subject for half an hour at most, in which a slow machine builds programs in Go.
 func within(ctx context.Context, root string, run func(ctx context.Context, root string) error) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
 	defer cancel()
 	return run(ctx, root)
 }

@@ -1,52 +1,37 @@
 // Command aws is a provider that stands in for Pulumi's package aws in public programs: it has websites in buckets, databases in clusters
-// of RDS, and a default VPC. Of all other resources it keeps what it is told, with names, ARNs, and addresses of nothing. A server at the
-// address in WEBSITES has the objects and the databases.
+// and instances of RDS, and a default VPC. Of all other resources it keeps what it is told, with names, ARNs, and addresses of nothing. A
+// server at the address in WEBSITES has the objects and the databases.
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/bench/reach/programs/standin"
+	"github.com/husk-dev/husk/guest-sdk/assets"
 	"github.com/husk-dev/husk/guest-sdk/guest"
 	_ "github.com/husk-dev/husk/guest-sdk/http" // by which the host sends requests
 )
 
-func main() { guest.ServeProvider(provider{}) }
+func main() { guest.ServeProvider(provider{standin.Provider{Name: "aws", Version: "4.0.0"}}) }
 
-type provider struct{ abi.Unimplemented }
-
-func (provider) Handshake(context.Context, abi.HandshakeRequest) (abi.HandshakeResponse, error) {
-	return abi.HandshakeResponse{Name: "aws", Version: "4.0.0", SDK: guest.SDK}, nil
-}
-
-func (provider) CheckConfig(_ context.Context, r abi.CheckRequest) (abi.CheckResponse, error) {
-	return abi.CheckResponse{Inputs: r.News}, nil
-}
-
-func (provider) DiffConfig(context.Context, abi.DiffRequest) (abi.DiffResponse, error) {
-	return abi.DiffResponse{}, nil
-}
-
-func (provider) Configure(context.Context, abi.ConfigureRequest) error { return nil }
-
-func (provider) Check(_ context.Context, r abi.CheckRequest) (abi.CheckResponse, error) {
-	return abi.CheckResponse{Inputs: r.News}, nil
-}
-
-func (provider) Diff(context.Context, abi.DiffRequest) (abi.DiffResponse, error) {
-	return abi.DiffResponse{}, nil
-}
+type provider struct{ standin.Provider }
 
 func (provider) Create(ctx context.Context, r abi.CreateRequest) (abi.CreateResponse, error) {
 	id := strings.ToLower(r.URN.Stack() + "-" + r.Name)
+	if r.Type == "aws:s3/bucketObject:BucketObject" && standin.Text(r.Inputs, "key") == "" {
+		r.Inputs = r.Inputs.With("key", property.String(r.Name))
+	}
 	state, err := made(ctx, r.Type, id, r.Inputs)
 	return abi.CreateResponse{ID: id, State: state}, err
 }
@@ -56,19 +41,14 @@ func (provider) Update(ctx context.Context, r abi.UpdateRequest) (abi.UpdateResp
 	return abi.UpdateResponse{State: state}, err
 }
 
-func (provider) Read(_ context.Context, r abi.ReadRequest) (abi.ReadResponse, error) {
-	if r.State == nil {
-		return abi.ReadResponse{}, abi.NewError(abi.ErrorKindInvalidArgument, "a resource of the stand-in cannot be imported")
-	}
-	return abi.ReadResponse{ID: r.ID, State: *r.State, Inputs: r.Inputs}, nil
-}
-
 func (provider) Delete(ctx context.Context, r abi.DeleteRequest) error {
 	switch r.Type {
 	case "aws:s3/bucketObject:BucketObject":
 		return sendObject(ctx, http.MethodDelete, r.State)
 	case "aws:rds/cluster:Cluster":
 		return sendDatabase(ctx, http.MethodDelete, r.State)
+	case "aws:rds/instance:Instance":
+		return sendInstance(ctx, http.MethodDelete, r.State)
 	}
 	return nil
 }
@@ -86,8 +66,10 @@ func (provider) Invoke(_ context.Context, r abi.InvokeRequest) (abi.InvokeRespon
 		return abi.InvokeResponse{Result: r.Args.With("json", property.String("{}"))}, nil
 	case "aws:ec2/getVpc:getVpc":
 		return abi.InvokeResponse{Result: r.Args.With("id", property.String("vpc-1")).With("cidrBlock", property.String("172.31.0.0/16"))}, nil
-	case "aws:ec2/getSubnetIds:getSubnetIds":
+	case "aws:ec2/getSubnetIds:getSubnetIds", "aws:ec2/getSubnets:getSubnets":
 		return abi.InvokeResponse{Result: r.Args.With("id", property.String("vpc-1")).With("ids", texts("subnet-1", "subnet-2"))}, nil
+	case "aws:ec2/getAmi:getAmi":
+		return abi.InvokeResponse{Result: r.Args.With("id", property.String("ami-1"))}, nil
 	case "aws:ecr/getCredentials:getCredentials":
 		token := base64.StdEncoding.EncodeToString([]byte("AWS:password"))
 		return abi.InvokeResponse{Result: r.Args.With("authorizationToken", property.String(token)).With("proxyEndpoint", property.String("https://ecr.example"))}, nil
@@ -100,10 +82,10 @@ func (provider) Invoke(_ context.Context, r abi.InvokeRequest) (abi.InvokeRespon
 // made makes a resource, and returns its state: the inputs, and what programs read from buckets.
 func made(ctx context.Context, typ, id string, inputs property.Map) (property.Map, error) {
 	switch typ {
-	case "aws:s3/bucket:Bucket":
-		website := strings.TrimPrefix(os.Getenv("WEBSITES"), "http://") + "/" + id
-		return inputs.With("bucket", property.String(id)).With("arn", property.String("arn:aws:s3:::"+id)).
-			With("websiteEndpoint", property.String(website)), nil
+	case "aws:s3/bucket:Bucket", "aws:s3/bucketV2:BucketV2":
+		return inputs.With("bucket", property.String(id)).With("arn", property.String("arn:aws:s3:::"+id)).With("websiteEndpoint", website(id)), nil
+	case "aws:s3/bucketWebsiteConfiguration:BucketWebsiteConfiguration", "aws:s3/bucketWebsiteConfigurationV2:BucketWebsiteConfigurationV2":
+		return inputs.With("websiteEndpoint", website(standin.Text(inputs, "bucket"))), nil
 	case "aws:s3/bucketObject:BucketObject":
 		return inputs, sendObject(ctx, http.MethodPut, inputs)
 	case "aws:s3/bucketPolicy:BucketPolicy":
@@ -113,41 +95,62 @@ func made(ctx context.Context, typ, id string, inputs property.Map) (property.Ma
 		return inputs, nil
 	case "aws:rds/cluster:Cluster":
 		return inputs.With("clusterIdentifier", property.String(id)).With("endpoint", property.String("127.0.0.1")), sendDatabase(ctx, http.MethodPut, inputs)
+	case "aws:rds/instance:Instance":
+		return inputs.With("address", property.String("localhost")), sendInstance(ctx, http.MethodPut, inputs)
 	}
 	state := inputs.With("arn", property.String("arn:aws:::"+id))
-	if text(inputs, "name") == "" {
+	if standin.Text(inputs, "name") == "" {
 		state = state.With("name", property.String(id))
 	}
 	switch typ[strings.LastIndex(typ, ":")+1:] {
 	case "LoadBalancer":
 		state = state.With("dnsName", property.String(id+".elb.example"))
+	case "Instance":
+		state = state.With("publicIp", property.String("127.0.0.1"))
 	case "Repository":
 		state = state.With("repositoryUrl", property.String("ecr.example/"+id)).With("registryId", property.String("1"))
 	}
 	return state, nil
 }
 
-func text(of property.Map, name string) string {
-	s, _ := of.Get(name).AsString()
-	return s
+// website returns the address of a bucket's website.
+func website(bucket string) property.Value {
+	return property.String(strings.TrimPrefix(os.Getenv("WEBSITES"), "http://") + "/" + bucket)
 }
 
 // sendObject puts the object of a bucket on the server, or deletes it there.
 func sendObject(ctx context.Context, method string, object property.Map) error {
-	return send(ctx, method, text(object, "bucket")+"/"+text(object, "key"), text(object, "content"))
+	var content io.ReadCloser = io.NopCloser(strings.NewReader(standin.Text(object, "content")))
+	if source, is := object.Get("source").AsAsset(); is && method == http.MethodPut {
+		var err error
+		if content, err = assets.Open(ctx, source); err != nil {
+			return err
+		}
+	}
+	err := send(ctx, method, standin.Text(object, "bucket")+"/"+standin.Text(object, "key"), content)
+	return errors.Join(err, content.Close())
 }
 
 // sendDatabase has the server create the database of a cluster, or drop it.
 func sendDatabase(ctx context.Context, method string, cluster property.Map) error {
-	body, err := json.Marshal(map[string]string{"user": text(cluster, "masterUsername"), "password": text(cluster, "masterPassword")})
+	return sendUser(ctx, method, "databases/"+standin.Text(cluster, "databaseName"), standin.Text(cluster, "masterUsername"), standin.Text(cluster, "masterPassword"))
+}
+
+// sendInstance has the server create the user of an instance, or drop it.
+func sendInstance(ctx context.Context, method string, instance property.Map) error {
+	return sendUser(ctx, method, "instances/", standin.Text(instance, "username"), standin.Text(instance, "password"))
+}
+
+func sendUser(ctx context.Context, method, path, user, password string) error {
+	body, err := json.Marshal(map[string]string{"user": user, "password": password})
 	if err != nil {
 		return err
 	}
-	return send(ctx, method, "databases/"+text(cluster, "databaseName"), string(body))
+	return send(ctx, method, path, bytes.NewReader(body))
 }
 
-func send(ctx context.Context, method, path, body string) error {
-	request, err := http.NewRequestWithContext(ctx, method, os.Getenv("WEBSITES")+"/"+path, strings.NewReader(body))
+func send(ctx context.Context, method, path string, body io.Reader) error {
+	request, err := http.NewRequestWithContext(ctx, method, os.Getenv("WEBSITES")+"/"+path, body)
 	if err != nil {
 		return err
 	}
