@@ -230,6 +230,9 @@ func (g *generator) leaveUnselectedRead(gl *goal, old *state.Resource, id string
 	}
 	n := gl.state(gl.inputs)
 	selected, absent := s.Selects(n, old), s.Missing(n) != "" || id == "" && !g.previews()
+	if old != nil && old.PendingReplacement { // it was deleted, and nothing takes its place now
+		absent, old = absent || !selected, nil
+	}
 	switch {
 	case absent && old == nil:
 		s.LeaveOut(n)

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/abi"
+	"github.com/husk-dev/husk/abi/property"
+	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/internal/enginetest"
 )
@@ -69,6 +71,28 @@ func TestTargetThatWaitsForItsReplacement(t *testing.T) {
 	s.Up(without)
 	require.Empty(t, s.Cloud.IDs())
 	require.Nil(t, s.Resource("a"))
+}
+
+// A resource that waits for its replacement, and that the program only reads by now, gives nothing to a target.
+func TestReadInThePlaceOfWhatIsNotThere(t *testing.T) {
+	s := waiting(t)
+	s.Cloud.Put("ext", "", enginetest.Props("key", 7))
+	program := enginetest.Program(func(p *enginetest.Run) error {
+		a, err := p.Monitor.ReadResource(p.Ctx, abi.ReadResourceRequest{Type: enginetest.Single, Name: "a", ID: "ext"})
+		if err != nil {
+			return err
+		}
+		_, err = p.Custom(enginetest.Plain, "aside", enginetest.Props("key", a.State.Get("key")), func(o *abi.ResourceOptions) { o.Dependencies = []urn.URN{a.URN} })
+		return err
+	})
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::aside"}})
+	_, err := s.Try(enginetest.Up, program)
+	require.ErrorContains(t, err, "::a")
+	require.Nil(t, s.Resource("aside"))
+	s.Edit = targeting(engine.Selection{Targets: []engine.Pattern{"**::aside", "**::a"}})
+	s.Up(program)
+	require.Equal(t, property.Number(7), s.Resource("aside").Inputs.Get("key"))
+	require.True(t, s.Resource("a").External)
 }
 
 // A new provider below a resource that is not there, and is no target, is not made.
