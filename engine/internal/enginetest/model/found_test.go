@@ -537,6 +537,20 @@ func TestPendingCreationOfASharedObject(t *testing.T) {
 	})
 }
 
+// The same, as another version of the provider comes.
+func TestPendingCreationOfASharedObjectAndAnotherVersion(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "d", Type: "test:index:File", Key: 2, Path: "y"},
+			{Name: "a", Type: "test:index:Strict", Key: 2},
+		}}, CrashAt: 6, Late: true},
+		{Do: "up", Program: modelProgram{Region: 2, Resources: []modelResource{
+			{Name: "d", Type: "test:index:File", Key: 1, Path: "y"},
+			{Name: "f", Type: "test:index:File", Key: 2, With: []int{0}, Path: "y"},
+		}}, Upgrade: 2},
+	})
+}
+
 // An update fails halfway, and its provider tells no state. What uses the resource gets the outputs that were known before.
 func TestHalfAnUpdateWithoutAState(t *testing.T) {
 	runScenario(t, scenario{

@@ -189,9 +189,10 @@ func (m *model) up(a act) (refused bool) {
 	m.Edit = func(d *enginetest.Deployment) { m.listening(d); d.Policies = a.policies(m.t) }
 	again, err := m.update(program)
 	require.NoError(m.t, err)
-	if !m.readsShared() {
-		require.Zero(m.t, again.Changes.Total(), "a second update does nothing: %v", m.Steps())
+	if m.readsShared() {
+		return false
 	}
+	require.Zero(m.t, again.Changes.Total(), "a second update does nothing: %v", m.Steps())
 	m.requireUpgrade(a)
 	return false
 }
