@@ -87,7 +87,7 @@ var commandHints = map[string]string{
 	"husk gen-completion":  `"husk completion SHELL" writes the script of a shell`,
 	"husk modules":         `components are modules here: "husk new component DIR" begins one`,
 	"husk metadata":        `"husk provider show NAME" shows the functions of a provider`,
-	"husk config env":      `"husk config" lists the configuration of the stack`,
+	"husk config env":      `the configuration is in Husk.STACK.yaml, and in no other place`,
 	"husk config cp":       `copy the file Husk.STACK.yaml of the other stack`,
 	"husk package ls":      `"husk provider audit" lists the providers of the project, and packages in Husk.yaml the packages`,
 	"husk package delete":  `a registry deletes what it has: see its own commands`,
