@@ -241,17 +241,26 @@ func (s *Server) Due(ctx context.Context, tenant, name string) error {
 	})
 }
 
-// Begin does what a timer of a schedule does.
+// Begin does what a timer of a schedule does, as some servers that have it at once, and then another.
 func (s *Server) Begin(ctx context.Context, tenant, name string) error {
 	var timer scheduleArgs
 	if err := s.due(ctx, tenant, name, func(t *tx, args scheduleArgs, _ string) error {
 		timer = args
-		_, err := t.exec("UPDATE husk_schedules SET next = ? WHERE tenant = ? AND name = ?", millis(s.db.Now().Add(-time.Second)), tenant, name)
+		timer.At = millis(s.db.Now().Add(-time.Second))
+		_, err := t.exec("UPDATE husk_schedules SET next = ? WHERE tenant = ? AND name = ?", timer.At, tenant, name)
 		return err
 	}); err != nil {
 		return err
 	}
-	return (&scheduler{s: s}).Work(ctx, &river.Job[scheduleArgs]{Args: timer})
+	errs := make([]error, 4)
+	var working sync.WaitGroup
+	work := func(err *error) { *err = (&scheduler{s: s}).Work(ctx, &river.Job[scheduleArgs]{Args: timer}) }
+	for i := range errs[1:] {
+		working.Go(func() { work(&errs[i]) })
+	}
+	working.Wait()
+	work(&errs[len(errs)-1])
+	return errors.Join(errs...)
 }
 
 func (s *Server) due(ctx context.Context, tenant, name string, do func(t *tx, args scheduleArgs, last string) error) error {

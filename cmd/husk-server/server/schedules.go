@@ -105,8 +105,6 @@ type scheduler struct {
 	s *Server
 }
 
-func (w *scheduler) Timeout(*river.Job[scheduleArgs]) time.Duration { return timerTime }
-
 // Work begins a run of a schedule with the rights that the token which has set it has now, and adds the timer of the next. A
 // schedule that has stopped has no timer.
 func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) error {
@@ -123,8 +121,8 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 		}, "s.tenant = ? AND s.name = ? AND s.version = ?", job.Args.Tenant, job.Args.Name, job.Args.Version); err != nil {
 			return err
 		}
-		if one == nil {
-			return nil // it was removed, or replaced
+		if one == nil || !one.isFor(job.Args) {
+			return nil // it was removed, or replaced, or this was done
 		}
 		if one.by == nil {
 			slog.Warn("a schedule has stopped", "tenant", job.Args.Tenant, "schedule", job.Args.Name, "reason", one.Reason)
@@ -156,7 +154,9 @@ func (w *scheduler) Work(ctx context.Context, job *river.Job[scheduleArgs]) erro
 			return err
 		}
 		return w.s.plan(ctx, t, job.Args, at.Next(now), one.Last, one.Reason)
-	}); err != nil || begun == nil {
+	}); errors.Is(err, errDecided) {
+		return nil
+	} else if err != nil || begun == nil {
 		return err
 	}
 	w.s.madeWay(ctx, begun)
@@ -175,13 +175,23 @@ func (s *Server) scheduled(t *tx, one *scheduled) (*record, error) {
 	return s.queue(t, one.by, one.Run)
 }
 
-// plan adds the timer of a schedule. reason is why its last time has begun no run, if so.
+// isFor reports whether a timer is for the next time of the schedule.
+func (s *scheduled) isFor(args scheduleArgs) bool {
+	return args.At == 0 || s.by == nil || args.At == millis(s.Next)
+}
+
+// plan adds the timer of a schedule. reason is why its last time has begun no run, if so. The error is [errDecided] if another server has done
+// what the timer before was for.
 func (s *Server) plan(ctx context.Context, t *tx, args scheduleArgs, next time.Time, last, reason string) error {
-	_, err := t.exec("UPDATE husk_schedules SET next = ?, last = ?, reason = ? WHERE tenant = ? AND name = ? AND version = ?",
-		millis(next), last, reason, args.Tenant, args.Name, args.Version)
+	n, err := t.exec("UPDATE husk_schedules SET next = ?, last = ?, reason = ? WHERE tenant = ? AND name = ? AND version = ? AND CAST(? AS bigint) IN (0, next)",
+		millis(next), last, reason, args.Tenant, args.Name, args.Version, args.At)
+	if err == nil && n == 0 {
+		err = errDecided
+	}
 	if err != nil {
 		return err
 	}
+	args.At = millis(next)
 	_, err = s.timers.InsertTx(ctx, t.begun, args, &river.InsertOpts{ScheduledAt: next})
 	return err
 }
@@ -207,7 +217,7 @@ func (s *Server) setSchedule(ctx context.Context, c *caller, schedule runapi.Sch
 	if err != nil {
 		return nil, err
 	}
-	args := scheduleArgs{c.tenant, schedule.Name, rand.Text()}
+	args := scheduleArgs{Tenant: c.tenant, Name: schedule.Name, Version: rand.Text()}
 	schedule.By, schedule.Next, schedule.Last, schedule.Reason = c.name, at.Next(now), "", ""
 	err = s.db.step(ctx, func(t *tx) error {
 		if err := t.hasBundle(c.tenant, schedule.Run.Bundle); err != nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/husk-dev/husk/cmd/husk-server/server"
+	"github.com/husk-dev/husk/cmd/husk-server/webhook"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/testkit/postgrestest"
 )
@@ -62,6 +65,17 @@ func TestSchedules(t *testing.T) {
 		require.Equal(t, last, all[0].Last)
 		require.Equal(t, set.Next, all[0].Next)
 		require.Empty(t, all[0].Reason)
+		// Of servers that have one timer, one begins a run, and adds the next timer.
+		timers := func() int {
+			n, err := b.server.Count(t.Context(), "SELECT count(*) FROM river_job WHERE kind = 'husk_schedule' AND state IN ('available', 'scheduled')")
+			require.NoError(t, err)
+			return n
+		}
+		before := timers()
+		require.NoError(t, b.server.Begin(t.Context(), "acme", "drift"))
+		require.Equal(t, before+1, timers())
+		require.NoError(t, b.end(b.wait(worker), runapi.End{Outcome: runapi.Succeeded}))
+		require.Nil(t, b.next(worker, "w", nil))
 		_, err = admin.Call(t.Context(), http.MethodDelete, "/v1/schedules/drift", nil, nil)
 		require.NoError(t, err)
 		_, err = admin.CallFor(t.Context(), 0, http.MethodGet, "/v1/schedules/drift", nil, nil)
@@ -329,8 +343,9 @@ func TestPassiveServers(t *testing.T) {
 	})
 }
 
-// TestClocksOfServersDoNotMatter has a server whose clock is an hour behind that of its database, and then one whose clock is as far ahead.
-func TestClocksOfServersDoNotMatter(t *testing.T) {
+// apart runs a test with a server whose clock is an hour behind that of its database, and with one whose clock is as far ahead. It is told how
+// far the database is ahead.
+func apart(t *testing.T, test func(t *testing.T, o server.Options, ahead time.Duration)) {
 	p := postgrestest.Start(t)
 	for name, ahead := range map[string]time.Duration{"behind": time.Hour, "ahead": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -339,37 +354,83 @@ func TestClocksOfServersDoNotMatter(t *testing.T) {
 			for _, function := range []string{"now", "clock_timestamp"} {
 				p.Execute(t, name, fmt.Sprintf("CREATE FUNCTION clock.%s() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.%[1]s() + interval '%d seconds' $$", function, int(ahead.Seconds())))
 			}
-			b := open(t, server.Options{Database: p.URL(name, 0) + "&search_path=" + url.QueryEscape("public,clock,pg_catalog")})
-			isNow := func(at time.Time) {
-				t.Helper()
-				require.WithinDuration(t, time.Now().Add(ahead), at, 10*time.Minute)
-			}
-			ann, worker := b.client("acme", "ann", runapi.Admin), b.client("acme", "w", runapi.Work)
-			for left, refused := range map[time.Duration]int{10 * time.Minute: 0, -10 * time.Minute: http.StatusUnauthorized} {
-				token, err := b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: fmt.Sprint(left), Role: runapi.Read, Expires: time.Now().Add(ahead + left)})
-				require.NoError(t, err)
-				isNow(token.Made)
-				_, err = ann.With(token.Secret).CallFor(t.Context(), 0, http.MethodGet, "/v1/runs", nil, nil)
-				require.Equal(t, refused, status(err))
-			}
-			require.NoError(t, ann.SendBundle(t.Context(), digest("files"), []byte("files")))
-			set, err := b.setSchedule(ann, "hourly", runapi.Schedule{Cron: "0 * * * *", Run: nightly("dev").Run})
-			require.NoError(t, err)
-			require.WithinRange(t, set.Next, time.Now().Add(ahead-time.Second), time.Now().Add(ahead+time.Hour+time.Second))
-			require.NoError(t, b.server.Due(t.Context(), "acme", "hourly"))
-			claim := b.wait(worker)
-			isNow(claim.Made)
-			isNow(claim.Began)
-			require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
-			isNow(b.run(ann, claim.ID).Ended)
-			var is runapi.Status
-			_, err = ann.Call(t.Context(), http.MethodGet, "/v1/status", nil, &is)
-			require.NoError(t, err)
-			require.Len(t, is.Workers, 1)
-			isNow(is.Workers[0].Seen)
-			all, err := b.server.Count(t.Context(), "SELECT count(*) FROM husk_lines WHERE time < "+fmt.Sprint(time.Now().Add(ahead-10*time.Minute).UnixMilli())+" OR time > "+fmt.Sprint(time.Now().Add(ahead+10*time.Minute).UnixMilli()))
-			require.NoError(t, err)
-			require.Zero(t, all)
+			test(t, server.Options{Database: p.URL(name, 0) + "&search_path=" + url.QueryEscape("public,clock,pg_catalog")}, ahead)
 		})
 	}
+}
+
+// Timers go by the time of the database: a server takes those of one that is gone after two minutes, and none from one that is there; and what is
+// to come again in some seconds does.
+func TestClocksOfServersDoNotMatterToTimers(t *testing.T) {
+	apart(t, func(t *testing.T, o server.Options, _ time.Duration) {
+		o.Dir = t.TempDir()
+		gone, err := server.Open(t.Context(), o)
+		require.NoError(t, err)
+		// The one that is there has begun just now. It is ahead, so that this test may be slow.
+		for began, queue := range map[string]string{"- interval '10 minutes'": "gone", "+ interval '30 minutes'": "there"} {
+			require.NoError(t, gone.Exec(t.Context(), "INSERT INTO river_job (args, attempt, attempted_at, kind, max_attempts, queue, state, scheduled_at) VALUES ('{}', 1, now() "+began+", 'husk_watch', 25, ?, 'running', now())", queue))
+		}
+		gone.Stop()
+		require.NoError(t, gone.Close())
+
+		file, secret := filepath.Join(o.Dir, "hooks.yaml"), filepath.Join(o.Dir, "secret")
+		require.NoError(t, os.WriteFile(secret, []byte("a secret of a hook, long enough"), 0o600))
+		require.NoError(t, os.WriteFile(file, []byte("hooks:\n  - {name: shop, host: github, api: 'https://api.github.example', repository: acme/shop, branch: main, secretFile: "+secret+", tokenFile: "+secret+","+
+			" team: acme, project: shop, stack: dev, people: []}\n"), 0o600))
+		o.Webhooks, err = webhook.Load(file)
+		require.NoError(t, err)
+		b := open(t, o)
+		run := b.asked(b.client("acme", "ann", runapi.Request), runapi.NewRun{Project: "shop", Stack: "dev"})
+		_, err = b.server.AddTask(t.Context(), webhook.Task{Hook: "shop", Delivery: "one", Step: webhook.Asked, Run: run.ID})
+		require.NoError(t, err)
+		eventually := func(condition string) {
+			t.Helper()
+			require.Eventually(t, func() bool {
+				n, err := b.server.Count(t.Context(), "SELECT count(*) FROM river_job WHERE "+condition)
+				require.NoError(t, err)
+				return n == 1
+			}, 2*time.Minute, 20*time.Millisecond, condition)
+		}
+		eventually("queue = 'gone' AND state <> 'running'")
+		eventually("queue = 'there' AND state = 'running'")
+		eventually("kind = 'husk_webhook' AND CAST(metadata->>'snoozes' AS integer) >= 1")
+		eventually("kind = 'husk_webhook' AND scheduled_at > now() - interval '10 minutes' AND scheduled_at < now() + interval '10 minutes'")
+	})
+}
+
+// TestClocksOfServersDoNotMatter has a server whose clock is not that of its database.
+func TestClocksOfServersDoNotMatter(t *testing.T) {
+	apart(t, func(t *testing.T, o server.Options, ahead time.Duration) {
+		b := open(t, o)
+		isNow := func(at time.Time) {
+			t.Helper()
+			require.WithinDuration(t, time.Now().Add(ahead), at, 10*time.Minute)
+		}
+		ann, worker := b.client("acme", "ann", runapi.Admin), b.client("acme", "w", runapi.Work)
+		for left, refused := range map[time.Duration]int{10 * time.Minute: 0, -10 * time.Minute: http.StatusUnauthorized} {
+			token, err := b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: fmt.Sprint(left), Role: runapi.Read, Expires: time.Now().Add(ahead + left)})
+			require.NoError(t, err)
+			isNow(token.Made)
+			_, err = ann.With(token.Secret).CallFor(t.Context(), 0, http.MethodGet, "/v1/runs", nil, nil)
+			require.Equal(t, refused, status(err))
+		}
+		require.NoError(t, ann.SendBundle(t.Context(), digest("files"), []byte("files")))
+		set, err := b.setSchedule(ann, "hourly", runapi.Schedule{Cron: "0 * * * *", Run: nightly("dev").Run})
+		require.NoError(t, err)
+		require.WithinRange(t, set.Next, time.Now().Add(ahead-time.Second), time.Now().Add(ahead+time.Hour+time.Second))
+		require.NoError(t, b.server.Due(t.Context(), "acme", "hourly"))
+		claim := b.wait(worker)
+		isNow(claim.Made)
+		isNow(claim.Began)
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+		isNow(b.run(ann, claim.ID).Ended)
+		var is runapi.Status
+		_, err = ann.Call(t.Context(), http.MethodGet, "/v1/status", nil, &is)
+		require.NoError(t, err)
+		require.Len(t, is.Workers, 1)
+		isNow(is.Workers[0].Seen)
+		all, err := b.server.Count(t.Context(), "SELECT count(*) FROM husk_lines WHERE time < "+fmt.Sprint(time.Now().Add(ahead-10*time.Minute).UnixMilli())+" OR time > "+fmt.Sprint(time.Now().Add(ahead+10*time.Minute).UnixMilli()))
+		require.NoError(t, err)
+		require.Zero(t, all)
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/husk-dev/husk/cmd/husk-server/webhook"
@@ -23,6 +24,9 @@ type scheduleArgs struct {
 	Tenant  string `json:"tenant"`
 	Name    string `json:"name"`
 	Version string `json:"version"`
+	// At is the time of the schedule that the timer is for, in milliseconds, 0 in the timers of earlier versions. A timer may come again: its
+	// server may have died after it, or hang.
+	At int64 `json:"at"`
 }
 
 func (scheduleArgs) Kind() string { return "husk_schedule" }
@@ -141,8 +145,6 @@ type pruner struct {
 	s *Server
 }
 
-func (w *pruner) Timeout(*river.Job[pruneArgs]) time.Duration { return timerTime }
-
 // Work removes old data. If there is more of it than half of its time is enough for, or the server stops, it goes on later.
 func (w *pruner) Work(ctx context.Context, _ *river.Job[pruneArgs]) error {
 	ctx, stop := w.s.untilClosed(ctx)
@@ -151,7 +153,7 @@ func (w *pruner) Work(ctx context.Context, _ *river.Job[pruneArgs]) error {
 	defer cancel()
 	err := errors.Join(w.s.prune(ctx, w.s.db.Now()), w.s.pruneAudit(ctx, w.s.db.Now()))
 	if ctx.Err() != nil {
-		return river.JobSnooze(0)
+		return w.s.db.snooze(0)
 	}
 	return err
 }
@@ -288,8 +290,6 @@ type hooker struct {
 	s *Server
 }
 
-func (w *hooker) Timeout(*river.Job[webhook.Task]) time.Duration { return timerTime }
-
 // Work does a task of a webhook. A host that cannot be reached is asked again later, and one that refuses is not: then the status of the
 // commit says why. The files of a commit are a stranger's: what is decoded of them counts as the memory of the hook.
 func (w *hooker) Work(ctx context.Context, job *river.Job[webhook.Task]) error {
@@ -297,7 +297,7 @@ func (w *hooker) Work(ctx context.Context, job *river.Job[webhook.Task]) error {
 	defer end()
 	again, err := w.s.options.Webhooks.Work(ctx, w.s, job.Args)
 	if err == nil && again > 0 {
-		return river.JobSnooze(again)
+		return w.s.db.snooze(again)
 	}
 	if err != nil {
 		slog.Warn("a task of a webhook has failed", "hook", job.Args.Hook, "delivery", job.Args.Delivery, "step", job.Args.Step, "error", err)
@@ -338,7 +338,7 @@ func (s *Server) makeTimers() error {
 		queues[hookQueue] = river.QueueConfig{MaxWorkers: hooksAtOnce, FetchPollInterval: poll}
 	}
 	var err error
-	s.timers, err = river.NewClient(s.db.river, &river.Config{
+	s.timers, err = river.NewClient[*sql.Tx](timersDriver{s.db.river, s.db.clock}, &river.Config{
 		Queues:  queues,
 		Workers: workers,
 		PeriodicJobs: []*river.PeriodicJob{
@@ -346,12 +346,44 @@ func (s *Server) makeTimers() error {
 		},
 		RetryPolicy: retries{s.db.clock},
 		Logger:      slog.New(quiet{slog.Default().Handler()}),
-		// A server that is gone has had its timers for at most this long, by the clock of the one that looks for them: River asks no other.
+		// A server that is gone has had its timers for at most this long.
 		RescueStuckJobsAfter: 2 * timerTime,
-		JobTimeout:           timerTime,
-		Test:                 river.TestConfig{Time: timersClock{s.db.clock}}, // nothing else of River sets its clock
+		// This is the timeout of all timers. River compares the one that a worker has with the clock of the machine before it takes a timer
+		// from a server that is gone.
+		JobTimeout: timerTime,
+		Test:       river.TestConfig{Time: timersClock{s.db.clock}}, // nothing else of River sets its clock
 	})
 	return err
+}
+
+// timersDriver has River look by a clock for timers that servers had which are gone. It subtracts from the time of the machine: if that is
+// ahead, it would have another server do what one is doing, and a schedule get a second timer for ever.
+type timersDriver struct {
+	riverdriver.Driver[*sql.Tx]
+	*clock
+}
+
+// GetExecutor returns an executor by the clock.
+func (d timersDriver) GetExecutor() riverdriver.Executor {
+	return timersExecutor{d.Driver.GetExecutor(), d.clock}
+}
+
+type timersExecutor struct {
+	riverdriver.Executor
+	*clock
+}
+
+// JobGetStuck returns the timers that servers have had for too long.
+func (e timersExecutor) JobGetStuck(ctx context.Context, params *riverdriver.JobGetStuckParams) ([]*rivertype.JobRow, error) {
+	byClock := *params
+	byClock.StuckHorizon = e.Now().Add(time.Until(params.StuckHorizon))
+	return e.Executor.JobGetStuck(ctx, &byClock)
+}
+
+// snooze has a timer come again after a time. River adds to the time of the machine: if that is ahead, it would come that much later, and if
+// it is behind, again and again at once.
+func (c *clock) snooze(after time.Duration) error {
+	return &rivertype.JobSnoozeError{Duration: time.Until(c.Now().Add(after))}
 }
 
 // retries has River try again by the time of the database.
@@ -386,8 +418,13 @@ func (c *clock) Now() time.Time {
 	return last.database.Add(time.Since(last.here))
 }
 
-// timersClock has River go by a clock, and its statements by the database's own.
+// timersClock has River go by a clock, also where it would leave the time to the database: a driver that has to insert one takes that of the
+// machine.
 type timersClock struct{ *clock }
 
-func (t timersClock) NowUTC() time.Time       { return t.Now() }
-func (t timersClock) NowUTCOrNil() *time.Time { return nil }
+func (t timersClock) NowUTC() time.Time { return t.Now() }
+
+func (t timersClock) NowUTCOrNil() *time.Time {
+	now := t.Now()
+	return &now
+}
