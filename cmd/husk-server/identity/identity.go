@@ -18,9 +18,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/hostname"
@@ -475,5 +478,22 @@ const MaxPerson = 255
 
 // IsPerson reports whether a text can tell a person from others.
 func IsPerson(name string) bool {
-	return name != "" && len(name) <= MaxPerson && !strings.ContainsFunc(name, printable.IsUnsafe)
+	return PersonKey(name) != "" && len(name) <= MaxPerson && !strings.ContainsFunc(name, printable.IsUnsafe)
+}
+
+// SamePerson reports whether two names are of one person.
+func SamePerson(one, other string) bool { return PersonKey(one) == PersonKey(other) }
+
+// PersonKey returns what all spellings of a name have in common: another case, form of Unicode, or space, or a character that is not seen, is
+// more likely a mistake than another person. This is Unicode's NFKC_Casefold, and one space in place of several.
+func PersonKey(name string) string {
+	name = norm.NFKC.String(cases.Fold().String(norm.NFKD.String(name)))
+	name = norm.NFKC.String(cases.Fold().String(name))
+	name = strings.Map(func(c rune) rune {
+		if unicode.In(c, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
+			return -1
+		}
+		return c
+	}, name)
+	return strings.Join(strings.Fields(name), " ")
 }

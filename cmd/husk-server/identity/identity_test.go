@@ -219,3 +219,18 @@ func manyNames() string {
 	}
 	return b.String()
 }
+
+// Spellings of a name that nobody tells apart are of one person.
+func TestSpellingsOfOnePerson(t *testing.T) {
+	for one, other := range map[string]string{
+		"ann": "ＡＮＮ", "ann lee": " Ann\u00a0 LEE\t", "jos\u00e9": "JOSE\u0301", "straße": "STRASSE", "ann\u200b": "a\u00adn\ufeffn", "K": "\u212a", "ﬁnn": "FINN", "Σίσυφος": "ΣΊΣΥΦΟΣ", "i": "I\ufe0f",
+	} {
+		require.True(t, identity.SamePerson(one, other), "%q %q", one, other)
+	}
+	for one, other := range map[string]string{"ann": "anna", "a.b": "ab", "ann lee": "annlee", "jose": "josé", "1": "l", "auth0|1": "auth0|2"} {
+		require.False(t, identity.SamePerson(one, other), "%q %q", one, other)
+	}
+	for _, nobody := range []string{"", " ", "\u200b", "\u00a0\u2060"} {
+		require.False(t, identity.IsPerson(nobody), "%q", nobody)
+	}
+}

@@ -199,7 +199,13 @@ UPDATE husk_tokens SET kind = 'login' WHERE issued_by LIKE 'https://%' OR issued
 INSERT INTO husk_kept (tenant, bytes) SELECT tenant, SUM(256 + octet_length(subject) + octet_length(detail)) FROM husk_audit WHERE tenant <> '' GROUP BY tenant
 	ON CONFLICT (tenant) DO UPDATE SET bytes = husk_kept.bytes + excluded.bytes`, `
 ALTER TABLE husk_tokens ADD COLUMN refresh TEXT NOT NULL DEFAULT '';
-ALTER TABLE husk_tokens ADD COLUMN asked INTEGER NOT NULL DEFAULT 0`}
+ALTER TABLE husk_tokens ADD COLUMN asked INTEGER NOT NULL DEFAULT 0`, `
+ALTER TABLE husk_runs ADD COLUMN asked_with TEXT NOT NULL DEFAULT '';
+ALTER TABLE husk_runs ADD COLUMN approved_with TEXT NOT NULL DEFAULT '';
+ALTER TABLE husk_runs ADD COLUMN asker TEXT NOT NULL DEFAULT '';
+ALTER TABLE husk_runs ADD COLUMN approver TEXT NOT NULL DEFAULT '';
+ALTER TABLE husk_runs ADD COLUMN shower TEXT NOT NULL DEFAULT '';
+ALTER TABLE husk_tokens ADD COLUMN ended INTEGER NOT NULL DEFAULT 0`}
 
 // Statements returns the statements of a change in the language of a database.
 func Statements(change string, postgres bool) []string {

@@ -402,6 +402,7 @@ func TestReadsAreRefusedBeforeTheyAreLoaded(t *testing.T) {
 		require.Equal(t, waiting.ID, claim.ID)
 		planned := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "planned", Bundle: files})
 		require.NotNil(t, b.next(worker, "w", nil))
+		b.client("acme", "bob", runapi.Approve)
 		require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_runs SET state = 'queued', ready = 1, token = '', approved_by = 'bob' WHERE id = ?", planned.ID))
 		require.NoError(t, b.server.Exec(t.Context(), "INSERT INTO husk_plans (run, content) VALUES (?, ?)", planned.ID, []byte(large)))
 		for n := range 3 {

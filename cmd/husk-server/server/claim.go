@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/husk-dev/husk/cmd/husk-server/identity"
 	"github.com/husk-dev/husk/engine/state"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/intake"
@@ -114,16 +115,16 @@ func (s *Server) choose(t *tx, c *caller, selectors []string) (_ *record, err er
 // chooseOf returns the run of a team that is next for a worker, and has one of some selectors: of a project after the last one, if there is
 // any.
 func (s *Server) chooseOf(t *tx, c *caller, team string, selectors []string, last string) (*record, error) {
-	condition, args := "", []any(nil)
-	if c.tenant != everyTenant {
-		// A person's worker neither shows nor does what another person is to approve: see [Server.mayHave].
-		condition = " AND NOT (requested_person = ? AND (? = 1 OR previewing = 1 OR approved_by <> '')) AND approved_by <> ?"
-		always := 0
-		if s.options.RequireApproval {
-			always = 1
-		}
-		args = []any{c.person, always, c.person}
+	// A person's worker, also one of all teams, neither shows nor does what another person is to approve: see [Server.mayHave]. Servers of
+	// earlier versions note no keys of persons.
+	const condition = " AND NOT (CASE WHEN asker = '' THEN lower(trim(requested_person)) ELSE asker END = ? AND (? = 1 OR previewing = 1 OR approved_by <> ''))" +
+		" AND CASE WHEN approver = '' THEN lower(trim(approved_by)) ELSE approver END <> ?"
+	always := 0
+	if s.options.RequireApproval {
+		always = 1
 	}
+	person := identity.PersonKey(c.person)
+	args := []any{person, always, person}
 	_, list, err := t.list(selectors)
 	if err != nil {
 		return nil, err
@@ -330,8 +331,22 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 	if err != nil || len(selectors) == 0 {
 		return nil, err
 	}
+	for {
+		var r *record
+		claim, r, err = s.claimOf(ctx, c, ask, selectors)
+		var lacks *lack
+		if !errors.As(err, &lacks) {
+			return claim, err
+		}
+		if err := s.dismiss(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// claimOf is claim among the runs with some selectors. The error is a [lack] if the next run does not begin, and is to be dismissed.
+func (s *Server) claimOf(ctx context.Context, c *caller, ask runapi.Ask, selectors []string) (claim *runapi.Claim, r *record, err error) {
 	first := false // of its workers
-	var r *record
 	err = s.db.step(ctx, func(t *tx) error {
 		claim = nil
 		now := t.Now()
@@ -347,11 +362,16 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 			began = now
 		}
 		unsettled := 0
-		err := t.row("UPDATE husk_runs SET state = 'running', ready = 0, worker = ?, attempt = ?, token = ?, worker_token = ?, lease = "+t.now()+" + ?, began = ? WHERE id = ? AND state = 'queued'"+
-			" RETURNING (SELECT count(*) FROM husk_runs o WHERE o.attention = 1"+ofStack+")",
-			r.Worker, r.Attempt, r.token, c.hash, s.options.Lease.Milliseconds(), millis(began), r.ID).Scan(&unsettled)
+		var of standing
+		err := t.row("UPDATE husk_runs SET state = 'running', ready = 0, worker = ?, attempt = ?, token = ?, worker_token = ?, lease = "+t.now()+" + ?, began = ?,"+
+			" shower = CASE WHEN approved_by = '' THEN ? ELSE shower END WHERE id = ? AND state = 'queued'"+
+			" RETURNING (SELECT count(*) FROM husk_runs o WHERE o.attention = 1"+ofStack+"), "+standingColumns,
+			r.Worker, r.Attempt, r.token, c.hash, s.options.Lease.Milliseconds(), millis(began), identity.PersonKey(c.person), r.ID).Scan(append([]any{&unsettled}, of.into()...)...)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
+		}
+		if err == nil {
+			err = s.begins(t, r, of)
 		}
 		if err != nil {
 			return err
@@ -378,10 +398,10 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 		return err
 	})
 	if conflict(err) {
-		return nil, nil // another worker was first with a run of the same stack
+		return nil, nil, nil // another worker was first with a run of the same stack
 	}
 	if err != nil || claim == nil {
-		return nil, err
+		return nil, r, err
 	}
 	if first {
 		s.counts.wait(claim.Began.Sub(claim.Made))
@@ -394,9 +414,9 @@ func (s *Server) claim(ctx context.Context, c *caller, ask runapi.Ask) (claim *r
 		err = errors.Join(err, s.putBack(context.WithoutCancel(ctx), r))
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return claim, nil
+	return claim, r, nil
 }
 
 // planCopies is how often a plan is in memory when it is handed out: it is loaded, and encoded as base64 in a growing buffer.

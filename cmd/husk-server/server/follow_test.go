@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -306,6 +307,219 @@ func TestTeamsEnd(t *testing.T) {
 		require.NoError(t, operator.server.AuditLog(t.Context(), &audit, "acme"))
 		for _, want := range []string{`"action":"token.issue","subject":"ann"`, `"action":"run.cancel","subject":"` + queued.ID, `"action":"team.end","subject":"acme","detail":"2 tokens revoked, 1 stacks removed"`} {
 			require.Contains(t, audit.String(), want)
+		}
+	})
+}
+
+// A run begins only if who asked for it still may ask for it, whatever has taken the right, and whether the run is new, previewed, scheduled, or
+// tried again. Its record says why it does not, and the next one is taken at once.
+func TestRunsBeginIfWhoAskedStillMay(t *testing.T) {
+	quiet(t)
+	everywhere(t, func(t *testing.T, o server.Options) {
+		b := open(t, o)
+		boss, bob, worker := b.client("acme", "boss", runapi.Admin), b.client("acme", "bob", runapi.Approve), b.client("acme", "w", runapi.Work)
+		change := func(statement string) {
+			t.Helper()
+			require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_tokens SET "+statement+" WHERE name = 'ann'"))
+		}
+		ago := func(d time.Duration) string { return fmt.Sprint(time.Now().Add(-d).UnixMilli()) }
+		const day = 24 * time.Hour
+		ways := []struct{ what, reason, statement string }{
+			{"revoked", "the token ann, which asked for the run, was revoked", ""},
+			{"replaced", "was revoked", "another"},
+			{"expired", "has expired", "expires = " + ago(time.Minute)},
+			{"a login that expired long ago", "has expired", "kind = 'login', expires = " + ago(8*day)},
+			{"a login that the issuer has ended", "was ended by the issuer of its login", "kind = 'login', ended = 1, expires = " + ago(time.Minute)},
+			{"lowered", "does not allow this any more: it needs the role request", "role = 'preview'"},
+			{"for other projects", "is for the project shop no more", "projects = '[\"other*\"]'"},
+			{"lasting", "", "role = 'request'"},
+			{"a login that expired of itself", "", "kind = 'login', expires = " + ago(3*day)},
+		}
+		ask := func(c *runapi.Client, n runapi.NewRun) *runapi.Run {
+			t.Helper()
+			n.Project, n.Stack = "shop", "dev"
+			return b.asked(c, n)
+		}
+		call := func(c *runapi.Client, path string) {
+			t.Helper()
+			_, err := c.Call(t.Context(), http.MethodPost, path, nil, nil)
+			require.NoError(t, err)
+		}
+		// Each returns a run of ann's that is in the queue.
+		queues := map[string]func(ann *runapi.Client) string{
+			"new":             func(ann *runapi.Client) string { return ask(ann, runapi.NewRun{}).ID },
+			"to be previewed": func(ann *runapi.Client) string { return ask(ann, runapi.NewRun{Approval: true}).ID },
+			"new, at a server of an earlier version": func(ann *runapi.Client) string {
+				run := ask(ann, runapi.NewRun{})
+				require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_runs SET asked_with = '', asker = '' WHERE id = ?", run.ID))
+				return run.ID
+			},
+			"given back": func(ann *runapi.Client) string {
+				run := ask(ann, runapi.NewRun{})
+				require.NoError(t, b.end(b.wait(worker), runapi.End{Outcome: runapi.Queued}))
+				return run.ID
+			},
+			"lost": func(ann *runapi.Client) string {
+				run := ask(ann, runapi.NewRun{})
+				b.wait(worker)
+				require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_runs SET lease = 1 WHERE id = ?", run.ID))
+				require.Eventually(t, func() bool { return b.run(boss, run.ID).State == runapi.Queued }, time.Minute, 10*time.Millisecond)
+				return run.ID
+			},
+			"scheduled": func(ann *runapi.Client) string {
+				_, err := b.setSchedule(ann, "nightly", runapi.Schedule{Cron: "0 4 * * *", Run: runapi.NewRun{Project: "shop", Stack: "dev", Operation: "up", Bundle: digest("files")}})
+				require.NoError(t, err)
+				require.NoError(t, b.server.Begin(t.Context(), "acme", "nightly"))
+				id := b.schedule(ann, "nightly").Last
+				_, err = boss.Call(t.Context(), http.MethodDelete, "/v1/schedules/nightly", nil, nil)
+				require.NoError(t, err)
+				return id
+			},
+			"approved": func(ann *runapi.Client) string {
+				run := ask(ann, runapi.NewRun{Approval: true})
+				require.NoError(t, b.end(b.wait(worker), runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+				call(bob, "/v1/runs/"+run.ID+"/approve")
+				return run.ID
+			},
+		}
+		require.NoError(t, boss.SendBundle(t.Context(), digest("files"), []byte("files")))
+		for _, way := range ways {
+			for how, queue := range queues {
+				if way.statement != "" && way.what != "lasting" && how != "new" {
+					continue
+				}
+				what := way.what + ", " + how
+				role := runapi.Request
+				if how == "scheduled" {
+					role = runapi.Admin
+				}
+				ann := b.client("acme", "ann", role)
+				id := queue(ann)
+				after := ask(boss, runapi.NewRun{})
+				switch way.statement {
+				case "":
+					b.revoke(boss, "ann")
+				case "another":
+					b.revoke(boss, "ann")
+					b.client("acme", "ann", runapi.Admin)
+				default:
+					change(way.statement)
+				}
+				claim := b.next(worker, "w", nil)
+				require.NotNil(t, claim, what)
+				if way.reason == "" {
+					require.Equal(t, id, claim.ID, what)
+					require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed}))
+					claim = b.next(worker, "w", nil)
+				} else {
+					is := b.run(boss, id)
+					require.Equal(t, runapi.Failed, is.State, what)
+					require.Contains(t, is.Reason, way.reason, what)
+					require.Contains(t, is.Reason, "Ask for it again", what)
+					require.Contains(t, strings.Join(b.audit(boss, &is), "\n"), "run.dismiss", what)
+				}
+				require.Equal(t, after.ID, claim.ID, what)
+				require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+				if way.statement != "" {
+					b.revoke(boss, "ann")
+				}
+			}
+		}
+
+		// A run has no right that its token has lost: to other projects, or to secrets.
+		ann := b.client("acme", "ann", runapi.Request)
+		ask(ann, runapi.NewRun{Operation: "preview"})
+		change(`role = 'preview', projects = '["shop"]'`)
+		claim := b.next(worker, "w", nil)
+		require.True(t, claim.Withheld)
+		_, err := b.stacks(claim.Token).State.Load(t.Context(), state.StackName{Project: "other", Name: "dev"})
+		require.ErrorContains(t, err, "does not allow")
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+		b.revoke(boss, "ann")
+
+		// One that may have created objects needs attention, as without that, also if somebody else tries it again.
+		ann = b.client("acme", "ann", runapi.Request)
+		run := ask(ann, runapi.NewRun{})
+		name := state.StackName{Project: "shop", Name: "dev"}
+		claim = b.wait(worker)
+		const pending = `{"version":3,"deployment":{"manifest":{"time":"2026-11-23T00:00:00Z","magic":"","version":""},"pending_operations":[{"type":"creating","resource":{"urn":"urn:pulumi:dev::shop::a:b:C::d","custom":true,"type":"a:b:C"}}]}}`
+		require.NoError(t, b.stacks(claim.Token).State.Create(t.Context(), name, []byte(pending)))
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Queued, Reason: "it could not be recorded"}))
+		b.revoke(boss, "ann")
+		for range 2 {
+			require.Equal(t, runapi.Attention, b.run(boss, run.ID).State)
+			call(boss, "/v1/runs/"+run.ID+"/retry")
+			require.Nil(t, b.next(worker, "w", nil))
+		}
+		require.Contains(t, b.run(boss, run.ID).Reason, "was revoked")
+		require.Contains(t, strings.Join(b.lines(boss, run.ID), "\n"), "May exist without a record: urn:pulumi:dev::shop::a:b:C::d")
+		own := ask(boss, runapi.NewRun{})
+		require.True(t, b.next(worker, "w", nil).StopOnPending, "%s meets what was left", own.ID)
+	})
+}
+
+// An approval counts while who gave it may approve. Then somebody else approves the same plan.
+func TestApprovalsCountWhileTheApproverMay(t *testing.T) {
+	quiet(t)
+	everywhere(t, func(t *testing.T, o server.Options) {
+		o.RequireApproval = true
+		b := open(t, o)
+		boss, ann, worker := b.client("acme", "boss", runapi.Admin), b.client("acme", "ann", runapi.Request), b.client("acme", "w", runapi.Work)
+		approve := func(c *runapi.Client, id string) error {
+			_, err := c.CallFor(t.Context(), 0, http.MethodPost, "/v1/runs/"+id+"/approve", nil, nil)
+			return err
+		}
+		minute, week := time.Now().Add(-time.Minute).UnixMilli(), time.Now().Add(-8*24*time.Hour).UnixMilli()
+		for _, way := range []struct{ reason, statement string }{
+			{"the approval of bob counts no more: the token was revoked", ""},
+			{"the token has expired", fmt.Sprint("expires = ", minute)},
+			{"the token has expired", fmt.Sprint("kind = 'login', expires = ", week)},
+			{"the token was ended by the issuer of its login", fmt.Sprint("kind = 'login', ended = 1, expires = ", minute)},
+			{"the token does not allow this any more: it needs the role approve", "role = 'request'"},
+			{"the token is for the project shop no more", `projects = '["other"]'`},
+			{"", fmt.Sprint("kind = 'login', expires = ", minute)},
+		} {
+			for _, lost := range []bool{false, true} {
+				if lost && way.statement != "" {
+					continue
+				}
+				bob := b.client("acme", "bob", runapi.Approve)
+				run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev"})
+				require.NoError(t, b.end(b.wait(worker), runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+				require.NoError(t, approve(bob, run.ID))
+				if lost {
+					b.wait(worker)
+					require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_runs SET lease = 1 WHERE id = ?", run.ID))
+					require.Eventually(t, func() bool { return b.run(ann, run.ID).State == runapi.Queued }, time.Minute, 10*time.Millisecond)
+				}
+				if way.statement == "" {
+					b.revoke(boss, "bob")
+				} else {
+					require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_tokens SET "+way.statement+" WHERE name = 'bob'"))
+				}
+				claim := b.next(worker, "w", nil)
+				if way.reason != "" {
+					require.Nil(t, claim, way.reason)
+					is := b.run(ann, run.ID)
+					require.Equal(t, runapi.Waiting, is.State)
+					require.Empty(t, is.ApprovedBy)
+					require.Contains(t, is.Reason, way.reason)
+					lines := strings.Join(b.lines(ann, run.ID), "\n")
+					require.Contains(t, lines, way.reason)
+					require.Contains(t, lines, "Somebody else is to approve the run: husk remote approve "+run.ID)
+					require.Equal(t, http.StatusForbidden, status(approve(ann, run.ID)))
+					require.Nil(t, b.next(worker, "w", nil))
+					require.NoError(t, approve(boss, run.ID))
+					require.Empty(t, b.run(ann, run.ID).Reason)
+					claim = b.next(worker, "w", nil)
+				}
+				require.NotNil(t, claim, "%v: %+v", way, b.run(ann, run.ID))
+				require.Equal(t, []any{run.ID, "plan", false, lost}, []any{claim.ID, string(claim.Plan), claim.Previewing, claim.StopOnPending})
+				require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+				if way.statement != "" {
+					b.revoke(boss, "bob")
+				}
+			}
 		}
 	})
 }

@@ -285,7 +285,9 @@ func manyLabels(n int) map[string]string {
 	return all
 }
 
-// TestWaysAroundApproval tries ways by another server of the database, at the same time, by what is left of the preview, and by other names.
+// TestWaysAroundApproval tries ways by another server of the database, at the same time, by what is left of the preview, by other names and
+// spellings, by workers of who asks and of who approves, by other files, by the plan of another run, by asking again, by schedules in the name
+// of others, by what an approved run may write, by other methods, and by tokens that are gone.
 func TestWaysAroundApproval(t *testing.T) {
 	quiet(t)
 	everywhere(t, func(t *testing.T, o server.Options) {
@@ -399,12 +401,106 @@ func TestWaysAroundApproval(t *testing.T) {
 			require.Equal(t, http.StatusForbidden, decide(c, hooked.ID, "approve"))
 		}
 
-		// A name in other letters is no other person.
-		for _, person := range []string{"Ann", "ANN", " ann", "ann "} {
-			issued, err := b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: "x" + strings.ReplaceAll(person, " ", "_"), Role: runapi.Approve, Person: person})
+		// A name in other letters is no other person, who approves, or whose worker, also one of all teams, takes the run.
+		issued := func(tenant, person string, role runapi.Role) *runapi.Client {
+			token, err := b.server.IssueToken(t.Context(), runapi.Token{Tenant: tenant, Name: rand.Text(), Role: role, Person: person})
 			require.NoError(t, err)
-			require.Equal(t, http.StatusForbidden, decide(ann.With(issued.Secret), hooked.ID, "approve"), "%q", person)
+			return ann.With(token.Secret)
 		}
+		queued := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "spelled"})
+		spellings := []string{"ann", "Ann", "ANN", " ann", "ann ", "ＡＮＮ", "a\u200bnn", "\ufeffann", "aⁿn", "a\u00adnn", "ann\ufe0f"}
+		for _, person := range spellings {
+			require.Equal(t, http.StatusForbidden, decide(issued("acme", person, runapi.Approve), hooked.ID, "approve"), "%q", person)
+			for _, of := range []string{"acme", "*"} {
+				require.Nil(t, b.next(issued(of, person, runapi.Work), "hers", nil), "%q of %s", person, of)
+			}
+		}
+
+		// The machine of who approves shows no plan, and does nothing of what was approved.
+		bobs := issued("*", "BOB", runapi.Work)
+		claim = b.next(bobs, "bobs", nil)
+		require.Equal(t, queued.ID, claim.ID)
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded, Plan: []byte("the plan of bob")}))
+		require.Equal(t, http.StatusForbidden, decide(bob, queued.ID, "approve"))
+		b.revoke(ann, "w") // whoever the worker was
+		worker = b.client("acme", "w", runapi.Work)
+		require.Equal(t, http.StatusForbidden, decide(issued("acme", "Bob", runapi.Approve), queued.ID, "approve"))
+		require.Zero(t, decide(eve, queued.ID, "approve"))
+		for _, of := range []string{"acme", "*"} {
+			for _, person := range []string{"Eve", "ＥＶＥ", "ann"} {
+				require.NotEqual(t, queued.ID, idOf(b.next(issued(of, person, runapi.Work), "eves", nil)), "%q of %s", person, of)
+			}
+		}
+		for claim := b.next(worker, "w", nil); claim != nil; claim = b.next(worker, "w", nil) {
+			if claim.ID == queued.ID {
+				require.Equal(t, "the plan of bob", string(claim.Plan))
+			}
+			require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Failed}))
+		}
+		require.Equal(t, runapi.Failed, b.run(ann, queued.ID).State, "that worker had it")
+
+		// Other files, another plan, and another run are not what was approved.
+		one, two := previewed("one"), previewed("two")
+		for _, body := range []any{map[string]any{"plan": []byte("another")}, map[string]string{"run": one.ID}, "{}"} {
+			_, _ = b.raw("Bearer "+bob.Token(), http.MethodPost, "/v1/runs/"+two.ID+"/approve?run="+one.ID+"&plan="+one.ID, body)
+		}
+		require.Contains(t, []int{0, http.StatusConflict}, decide(bob, two.ID, "approve"))
+		code, _ := b.raw("Bearer "+ann.Token(), http.MethodPut, "/v1/bundles/"+digest("files"), "other files")
+		require.Equal(t, http.StatusBadRequest, code)
+		require.Equal(t, runapi.Waiting, b.run(ann, one.ID).State)
+		claim = b.wait(worker)
+		require.Equal(t, []string{two.ID, "plan", digest("files")}, []string{claim.ID, string(claim.Plan), claim.Bundle})
+		_, files := b.raw("Bearer "+claim.Token, http.MethodGet, "/v1/work/bundle", nil)
+		require.Equal(t, "files", files)
+
+		// An approved run writes its own stack, and no other, nor as another.
+		approved := b.stacks(claim.Token).State
+		own, others := state.StackName{Project: "shop", Name: "two"}, state.StackName{Project: "shop", Name: "others"}
+		require.NoError(t, approved.Create(t.Context(), own, []byte(`{}`)))
+		require.ErrorContains(t, approved.Create(t.Context(), others, []byte(`{}`)), "does not allow")
+		l, _, err := approved.LeaseAndLoad(t.Context(), own, state.Holder{})
+		require.NoError(t, err)
+		require.ErrorContains(t, l.Rename(t.Context(), others, []byte(`{}`)), "does not allow")
+		_, err = approved.Lease(t.Context(), name, state.Holder{})
+		require.ErrorContains(t, err, "does not allow")
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded}))
+		require.Error(t, approved.Create(t.Context(), own, []byte(`{}`)))
+
+		// What was done once is not done again.
+		repeated, err := b.ask(ann, runapi.NewRun{ID: two.ID, Project: "shop", Stack: "two"})
+		require.NoError(t, err)
+		require.Equal(t, runapi.Succeeded, repeated.State)
+		for _, what := range []string{"approve", "retry", "retry?pending", "reject"} {
+			require.Equal(t, http.StatusConflict, decide(bob, two.ID, what), what)
+		}
+		require.Nil(t, b.next(worker, "w", nil))
+
+		// A schedule asks in the name of who has set it, and not as a run that was approved.
+		body := `{"cron":"0 4 * * *","by":"bob","last":"` + two.ID + `","run":{"id":"` + two.ID + `","project":"shop","stack":"nightly","operation":"up","bundle":"` + digest("files") + `"}}`
+		code, answer := b.raw("Bearer "+ann.Token(), http.MethodPut, "/v1/schedules/nightly", body)
+		require.Equal(t, http.StatusOK, code, answer)
+		require.NoError(t, b.server.Begin(t.Context(), "acme", "nightly"))
+		claim = b.wait(worker)
+		require.Equal(t, []any{"ann", "ann", true}, []any{claim.By, claim.Person, claim.Previewing})
+		require.NotEqual(t, two.ID, claim.ID)
+		require.NoError(t, b.end(claim, runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+		require.Equal(t, http.StatusForbidden, decide(ann.With(friend.Secret), claim.ID, "approve"))
+		require.Zero(t, decide(bob, claim.ID, "reject"))
+
+		// No other method or place approves, nor brings in runs that are approved.
+		for _, at := range []string{"GET /v1/runs/{}/approve", "HEAD /v1/runs/{}/approve", "PUT /v1/runs/{}/approve", "POST /v1/runs/{}/Approve", "POST /v1/runs/{}/approve/", "POST /v1/runs/{}%2fapprove",
+			"POST /v1/runs/{}/approve/../reject", "POST /v1/import", "PUT /v1/import", "POST /v1/state/import", "PATCH /v1/runs/{}", "PUT /v1/work/end", "POST /v1/runs/{}"} {
+			method, path, _ := strings.Cut(strings.ReplaceAll(at, "{}", one.ID), " ")
+			code, _ := b.raw("Bearer "+bob.Token(), method, path, `{"approvedBy":"bob","state":"queued"}`)
+			require.GreaterOrEqual(t, code, http.StatusMovedPermanently, at)
+			require.Equal(t, runapi.Waiting, b.run(ann, one.ID).State, at)
+		}
+		// Whatever else puts a run in the queue has it not begin.
+		require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_runs SET state = 'queued', previewing = 0, ready = 1 WHERE id = ?", one.ID))
+		require.Nil(t, b.next(worker, "w", nil))
+		require.Equal(t, "nobody has approved it", b.run(ann, one.ID).Reason)
+		require.Equal(t, runapi.Waiting, b.run(ann, one.ID).State)
+		require.Zero(t, decide(bob, one.ID, "reject"))
 
 		// Who is gone approves nothing, and is the same person in what they have asked for.
 		b.revoke(bob.With(ann.Token()), "eve")
@@ -415,6 +511,15 @@ func TestWaysAroundApproval(t *testing.T) {
 		again := b.client("acme", "ann", runapi.Approve)
 		require.Equal(t, http.StatusForbidden, decide(again, other.ID, "approve"))
 		require.Zero(t, decide(bob, other.ID, "approve"))
-		require.Equal(t, other.ID, b.wait(worker).ID)
+		require.Nil(t, b.next(worker, "w", nil))
+		require.Equal(t, runapi.Failed, b.run(bob, other.ID).State)
 	})
+}
+
+// idOf returns the ID of the run that a worker has taken, empty if it has taken none.
+func idOf(claim *runapi.Claim) string {
+	if claim == nil {
+		return ""
+	}
+	return claim.ID
 }

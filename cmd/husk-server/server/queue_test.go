@@ -392,6 +392,11 @@ func TestFourEyes(t *testing.T) {
 	bobs, err := b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: "bob's worker", Role: runapi.Work, Person: "bob"})
 	require.NoError(t, err)
 	require.NoError(t, b.end(b.next(bob.With(bobs.Secret), "bobs", nil), runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
+	require.ErrorContains(t, approve(bob, run), "a worker of bob made the preview")
+	_, err = bob.Call(t.Context(), http.MethodPost, "/v1/runs/"+run.ID+"/reject", nil, nil)
+	require.NoError(t, err)
+	run = b.asked(ann, runapi.NewRun{Project: "shop", Stack: "own"})
+	require.NoError(t, b.end(b.next(worker, "w", nil), runapi.End{Outcome: runapi.Succeeded, Plan: []byte("plan")}))
 	// Who has approved is a person, also once the token is gone, and whatever its name was.
 	_, err = b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: "eve", Role: runapi.Read})
 	require.NoError(t, err)
@@ -401,10 +406,11 @@ func TestFourEyes(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, approve(bob.With(named.Secret), run))
 	require.Equal(t, "bob", b.run(ann, run.ID).ApprovedBy)
-	_, err = ann.Call(t.Context(), http.MethodDelete, "/v1/tokens/eve", nil, nil)
-	require.NoError(t, err)
 	require.Nil(t, b.next(hers, "hers", nil))
 	require.Nil(t, b.next(bob.With(bobs.Secret), "bobs", nil), "nor one of who has approved it")
+	b.revoke(ann, "eve")
+	require.Nil(t, b.next(worker, "w", nil))
+	require.NoError(t, approve(bob, run), "with the token that is left")
 	require.NoError(t, b.end(b.next(worker, "w", nil), runapi.End{Outcome: runapi.Succeeded}))
 
 	// Who runs the server says that two tokens are of one person.
@@ -1172,12 +1178,18 @@ func TestWhatRunsWaitFor(t *testing.T) {
 func TestRunsWaitForWorkersOfOthers(t *testing.T) {
 	b := open(t, server.Options{})
 	ann, own := b.client("acme", "ann", runapi.Request), b.client("acme", "bob", runapi.Work)
-	issued, err := b.server.IssueToken(t.Context(), runapi.Token{Tenant: "acme", Name: "w", Role: runapi.Work, Person: "ann"})
-	require.NoError(t, err)
-	require.Nil(t, b.next(ann.With(issued.Secret), "w", nil))
+	var hers []*runapi.Client
+	for _, team := range []string{"acme", "*"} {
+		issued, err := b.server.IssueToken(t.Context(), runapi.Token{Tenant: team, Name: "w", Role: runapi.Work, Person: "Ann"})
+		require.NoError(t, err)
+		hers = append(hers, ann.With(issued.Secret))
+		require.Nil(t, b.next(ann.With(issued.Secret), "w", nil))
+	}
 	run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev", Approval: true})
 	require.Equal(t, []runapi.Cause{{For: runapi.ForWorker, Text: "a worker: none is connected that takes it"}}, run.WaitsFor)
-	require.Nil(t, b.next(ann.With(issued.Secret), "w", nil))
+	for _, worker := range hers {
+		require.Nil(t, b.next(worker, "w", nil))
+	}
 	require.Equal(t, run.ID, b.next(own, "w", nil).ID)
 }
 

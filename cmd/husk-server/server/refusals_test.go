@@ -544,12 +544,13 @@ func TestKeptBytes(t *testing.T) {
 	})
 }
 
-// A server forgets the tokens of logins, which may be many, a day after their end.
+// A server forgets the tokens of logins, which may be many, a week after their end: until then, they tell that a
+// run may begin.
 func TestTokensOfLoginsAreForgotten(t *testing.T) {
 	everywhere(t, func(t *testing.T, o server.Options) {
 		b := open(t, o)
 		ann := b.client("acme", "ann", runapi.Admin)
-		old, fresh := time.Now().Add(-25*time.Hour).UnixMilli(), time.Now().Add(-23*time.Hour).UnixMilli()
+		old, fresh := time.Now().Add(-(7*24+1)*time.Hour).UnixMilli(), time.Now().Add(-(7*24-1)*time.Hour).UnixMilli()
 		for name, row := range map[string]struct {
 			kind, by string
 			expires  int64
@@ -1069,26 +1070,27 @@ func TestLoginsAreRenewed(t *testing.T) {
 	everywhere(t, func(t *testing.T, o server.Options) {
 		issuer := identitytest.Start(t)
 		file := filepath.Join(t.TempDir(), "identity.yaml")
-		require.NoError(t, os.WriteFile(file, []byte("issuers:\n  - {issuer: "+issuer.URL+", audience: husk, people: true, scopes: [offline_access], lifetime: 1h, renew: 10m, rules: ["+
+		require.NoError(t, os.WriteFile(file, []byte("issuers:\n  - {issuer: "+issuer.URL+", audience: husk, people: true, name: preferred_username, scopes: [offline_access], lifetime: 1h, renew: 10m, rules: ["+
 			"{claims: {groups: operators}, team: acme, role: admin}, {claims: {groups: guests}, team: acme, role: read, projects: [shop]}]}\n"), 0o600))
 		var err error
 		o.Identity, err = identity.Load(file)
 		require.NoError(t, err)
 		b := open(t, o)
-		b.client("acme", "operator", runapi.Admin)
+		operator, worker := b.client("acme", "operator", runapi.Admin), b.client("acme", "w", runapi.Work)
 		nobody, err := runapi.NewClient(b.url, "")
 		require.NoError(t, err)
-		logIn := func() *runapi.Client {
+		logInAs := func(subject string) *runapi.Client {
 			t.Helper()
 			var begun runapi.DeviceLogin
 			_, err := nobody.Call(t.Context(), http.MethodPost, "/v1/login/device", runapi.DeviceLogin{}, &begun)
 			require.NoError(t, err)
-			issuer.Confirm(begun.UserCode, map[string]any{"sub": "ann", "groups": []string{"operators"}})
+			issuer.Confirm(begun.UserCode, map[string]any{"sub": subject, "preferred_username": "Ann", "groups": []string{"operators"}})
 			var in runapi.LoggedIn
 			_, err = nobody.Call(t.Context(), http.MethodPost, "/v1/login", runapi.Login{Issuer: begun.Issuer, Device: begun.Device}, &in)
 			require.NoError(t, err)
 			return nobody.With(in.Token.Secret)
 		}
+		logIn := func() *runapi.Client { return logInAs("ann") }
 		asked := 0
 		says := func(code int, groups ...string) {
 			asked = 0
@@ -1109,6 +1111,16 @@ func TestLoginsAreRenewed(t *testing.T) {
 			require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_tokens SET asked = asked - ?, expires = expires - ? WHERE asked > 0", minutes*60_000, minutes*60_000))
 		}
 		ann := logIn()
+		// A name at the issuer is no person: one subject is one, whatever it is called, and another is another.
+		run := b.asked(ann, runapi.NewRun{Project: "shop", Stack: "dev", Approval: true})
+		require.NoError(t, b.end(b.wait(worker), runapi.End{Outcome: runapi.Succeeded}))
+		for _, subject := range []string{"ann", "ANN"} {
+			_, err := logInAs(subject).CallFor(t.Context(), 0, http.MethodPost, "/v1/runs/"+run.ID+"/approve", nil, nil)
+			require.Equal(t, http.StatusForbidden, status(err), subject)
+		}
+		_, err = logInAs("bob").Call(t.Context(), http.MethodPost, "/v1/runs/"+run.ID+"/approve", nil, nil)
+		require.NoError(t, err)
+		require.NoError(t, b.end(b.wait(worker), runapi.End{Outcome: runapi.Succeeded}))
 		says(http.StatusOK)
 		later(9)
 		require.Zero(t, call(ann, "/v1/tokens"))
@@ -1159,6 +1171,7 @@ func TestLoginsAreRenewed(t *testing.T) {
 			},
 		} {
 			gone := logIn()
+			run := b.asked(gone, runapi.NewRun{Project: "shop", Stack: what})
 			do()
 			later(20)
 			for range 2 { // for good
@@ -1168,6 +1181,8 @@ func TestLoginsAreRenewed(t *testing.T) {
 				says(http.StatusOK, "operators")
 			}
 			require.Zero(t, asked)
+			require.Nil(t, b.next(worker, "w", nil), what)
+			require.Contains(t, b.run(operator, run.ID).Reason, "was ended by the issuer of its login", what)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"github.com/husk-dev/husk/cmd/husk-server/identity"
 	"github.com/husk-dev/husk/cmd/husk-server/webhook"
 	"github.com/husk-dev/husk/internal/backend"
 	"github.com/husk-dev/husk/internal/backend/runapi"
@@ -94,11 +96,7 @@ func (s *Server) request(ctx context.Context, c *caller, n runapi.NewRun) (*runa
 	if err := checkNewRun(&n); err != nil {
 		return nil, err
 	}
-	role := runapi.Request
-	if n.Operation == "preview" {
-		role = runapi.Preview
-	}
-	if err := c.require(role, n.Project); err != nil {
+	if err := c.require(roleFor(n.Operation), n.Project); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(n)
@@ -213,10 +211,10 @@ func (s *Server) queue(t *tx, c *caller, n runapi.NewRun) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = t.exec("INSERT INTO husk_runs (id, tenant, project, stack, request, bundle, selector, state, previewing, requested_by, requested_person, requested_projects, withheld,"+
+	_, err = t.exec("INSERT INTO husk_runs (id, tenant, project, stack, request, bundle, selector, state, previewing, requested_by, requested_person, asker, asked_with, requested_projects, withheld,"+
 		" approved_by, worker, attempt, token, lease, not_before, cancel, lines, reason, made, began, ended)"+
-		" VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, '', '', 0, '', 0, 0, 0, 0, '', ?, 0, 0)",
-		n.ID, c.tenant, n.Project, n.Stack, string(request), n.Bundle, runapi.Selector(n.Labels), previewing, c.name, c.person, string(projects), withheld, millis(t.Now()))
+		" VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, '', '', 0, '', 0, 0, 0, 0, '', ?, 0, 0)",
+		n.ID, c.tenant, n.Project, n.Stack, string(request), n.Bundle, runapi.Selector(n.Labels), previewing, c.name, c.person, identity.PersonKey(c.person), cmp.Or(c.hash, byWebhook), string(projects), withheld, millis(t.Now()))
 	if err != nil {
 		return nil, err
 	}
@@ -263,11 +261,7 @@ func (s *Server) cancelRun(ctx context.Context, c *caller, id, call string) (*ru
 		return nil, refusef(http.StatusBadRequest, "%.60q is not the ID of a call, which has 26 upper-case letters and digits", call)
 	}
 	return s.decide(ctx, c, id, "cancel", func(t *tx, r *record) error {
-		role := runapi.Request
-		if r.Operation == "preview" {
-			role = runapi.Preview
-		}
-		if err := c.require(role, r.Project); err != nil {
+		if err := c.require(roleFor(r.Operation), r.Project); err != nil {
 			return err
 		}
 		if call != "" && r.cancelCall == call || r.cancel == mostCancel && r.State == runapi.Running {
@@ -310,7 +304,7 @@ func (s *Server) approve(ctx context.Context, c *caller, id string, yes bool) (*
 		switch {
 		case r.State != runapi.Waiting:
 			return refusef(http.StatusConflict, "the run %s is %s, and waits for no approval", id, r.State)
-		case yes && (r.By == c.name || isSamePerson(r.Person, c.person)):
+		case yes && (r.By == c.name || identity.SamePerson(r.Person, c.person)):
 			return refusef(http.StatusForbidden, "%s asked for the run %s, which somebody else is to approve%s", r.By, id, samePerson(r, c))
 		case !yes:
 			r.State = runapi.Rejected
@@ -319,11 +313,23 @@ func (s *Server) approve(ctx context.Context, c *caller, id string, yes bool) (*
 			}
 			return t.leave(r, "", nil, 0)
 		}
+		key, shower := identity.PersonKey(c.person), ""
+		if err := t.row("SELECT shower FROM husk_runs WHERE id = ?", id).Scan(&shower); err != nil {
+			return err
+		}
+		if shower == key {
+			return refusef(http.StatusForbidden, "a worker of %s made the preview of the run %s, which somebody else is to approve", c.person, id)
+		}
 		if err := t.say(r, "Approved by %s.", c); err != nil {
 			return err
 		}
-		r.State, r.Previewing, r.ApprovedBy = runapi.Queued, false, c.person // whatever token it was
-		if _, err := t.exec("UPDATE husk_runs SET state = 'queued', previewing = 0, approved_by = ?, attempt = 0, tries = 0, lost = '' WHERE id = ?", c.person, id); err != nil {
+		lost := r.lost
+		if r.Previewing {
+			lost = "" // a preview leaves nothing
+		}
+		r.State, r.Previewing, r.ApprovedBy, r.Reason = runapi.Queued, false, c.person, "" // whatever token it was
+		if _, err := t.exec("UPDATE husk_runs SET state = 'queued', previewing = 0, approved_by = ?, approver = ?, approved_with = ?, attempt = 0, tries = 0, lost = ?, reason = '' WHERE id = ?",
+			c.person, key, c.hash, lost, id); err != nil {
 			return err
 		}
 		return t.readyNext(r)
@@ -357,11 +363,6 @@ func (s *Server) retry(ctx context.Context, c *caller, id string, pending bool) 
 		r.State = runapi.Queued
 		return t.leave(r, "", nil, 0)
 	})
-}
-
-// isSamePerson reports whether two names are of one person. Different letters of one name are more likely mistakes than people.
-func isSamePerson(one, other string) bool {
-	return strings.EqualFold(strings.TrimSpace(one), strings.TrimSpace(other))
 }
 
 // samePerson explains the refusal of an approval by a token with another name than the one that asked for the run.

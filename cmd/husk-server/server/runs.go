@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/husk-dev/husk/cmd/husk-server/identity"
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/intake"
 )
@@ -257,9 +258,11 @@ func (s *Server) log(ctx context.Context, c *caller, id string, after int64) (r 
 
 // worker is one that is connected, or several that can take the same runs.
 type worker struct {
-	tenant, person string
-	labels         map[string]string
-	projects       []string
+	tenant string
+	// person is the [identity.PersonKey] of who has its token.
+	person   string
+	labels   map[string]string
+	projects []string
 }
 
 // workers are workers by each of their labels, as NAME=VALUE, and all of them by "".
@@ -289,6 +292,7 @@ func (t *tx) workers(tenant, label string) (workers, error) {
 		if err == nil {
 			err = errors.Join(json.Unmarshal([]byte(labels), &one.labels), json.Unmarshal([]byte(projects), &one.projects))
 		}
+		one.person = identity.PersonKey(one.person)
 		all[""] = append(all[""], one)
 		for name, value := range one.labels {
 			all[name+"="+value] = append(all[name+"="+value], one)
@@ -300,7 +304,7 @@ func (t *tx) workers(tenant, label string) (workers, error) {
 // can reports whether one of the workers can take a run of a tenant's project, with a selector. may says whether one of a person may.
 func (w workers) can(tenant, project, selector string, may func(person string) bool) bool {
 	return slices.ContainsFunc(w[firstLabel(selector)], func(one *worker) bool {
-		return (one.tenant == everyTenant || one.tenant == tenant && may(one.person)) && covers(one.projects, project) && selects(selector, one.labels)
+		return (one.tenant == everyTenant || one.tenant == tenant) && may(one.person) && covers(one.projects, project) && selects(selector, one.labels)
 	})
 }
 
@@ -391,7 +395,7 @@ func (s *Server) explainWorkers(t *tx, queued map[string]*record) error {
 	}
 	connected, err := t.workers(runs[0].tenant, label)
 	for _, r := range runs {
-		if !connected.can(r.tenant, r.Project, r.selector, func(person string) bool { return s.mayHave(r, person) }) {
+		if !connected.can(r.tenant, r.Project, r.selector, s.mayHave(r)) {
 			r.WaitsFor = append(r.WaitsFor, missing(r.selector))
 		}
 	}
@@ -443,8 +447,10 @@ func missing(selector string) runapi.Cause {
 	return runapi.Cause{For: runapi.ForLabels, Text: "a worker with " + strings.Join(slices.Collect(labelsIn(selector)), " and ") + ": none is connected that takes it"}
 }
 
-// mayHave reports whether a worker of a person's token may take a run. One neither shows nor does what another person is to approve: it
-// could show and do anything.
-func (s *Server) mayHave(r *record, person string) bool {
-	return r.ApprovedBy != person && (r.Person != person || !s.options.RequireApproval && !r.Previewing && r.ApprovedBy == "")
+// mayHave returns whether a worker of a person's token may take a run, by the [identity.PersonKey]. One neither shows nor does what another
+// person is to approve: it could show and do anything.
+func (s *Server) mayHave(r *record) func(person string) bool {
+	asker, approver := identity.PersonKey(r.Person), identity.PersonKey(r.ApprovedBy)
+	needsNobody := !s.options.RequireApproval && !r.Previewing && r.ApprovedBy == ""
+	return func(person string) bool { return approver != person && (asker != person || needsNobody) }
 }

@@ -249,6 +249,7 @@ func TestContentsOfEarlierVersions(t *testing.T) {
 				` lease, not_before, cancel, lines, reason, made, began, ended) VALUES ('RRRRRRRRRRRRRRRRRRRRRRRRRR', 'acme', 'shop', 'dev', '{"id":"RRRRRRRRRRRRRRRRRRRRRRRRRR","project":"shop","stack":"dev","operation":"up","approval":true,"bundle":"`+
 				digest("files")+`"}', '`+digest("files")+`', '', 'waiting', 1, 'ann', 'ann', '[]', '', 'plan', '', 1, '', 0, 0, 0, 0, '', 1, 1, 0)`))
 		b := open(t, o)
+		b.client("acme", "ann", runapi.Request)
 		bob, worker := b.client("acme", "bob", runapi.Approve), b.client("acme", "w", runapi.Work)
 		_, err := bob.Call(t.Context(), http.MethodPost, "/v1/runs/RRRRRRRRRRRRRRRRRRRRRRRRRR/approve", nil, nil)
 		require.NoError(t, err)

@@ -203,7 +203,7 @@ func (s *Server) prune(ctx context.Context, now time.Time) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.pruneLogins(ctx, day); err != nil {
+	if err := s.pruneLogins(ctx, millis(now.Add(-afterLogin))); err != nil {
 		return err
 	}
 	return s.db.step(ctx, func(t *tx) error {

@@ -360,7 +360,7 @@ func (s *Server) endLogin(ctx context.Context, c *caller, reason string) error {
 	c.expires = s.db.Now().Truncate(time.Millisecond)
 	c.expired = &refusal{status: http.StatusUnauthorized, reason: reason, loginEnded: true}
 	err := s.db.step(ctx, func(t *tx) error {
-		if _, err := t.exec("UPDATE husk_tokens SET expires = ?, refresh = '', asked = 0 WHERE hash = ?", millis(c.expires)-1, c.hash); err != nil {
+		if _, err := t.exec("UPDATE husk_tokens SET expires = ?, ended = ?, refresh = '', asked = 0 WHERE hash = ?", millis(c.expires)-1, millis(c.expires), c.hash); err != nil {
 			return err
 		}
 		return t.audit(c.atIssuer(), "token.end", c.name, "%s", reason)
