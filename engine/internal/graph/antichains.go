@@ -9,18 +9,26 @@ import (
 
 // Antichains divides copies, which are in the order of their creation, into groups without dependencies
 // among their members, each group after all that depend on it. It takes time linear in resources and
-// dependencies.
+// dependencies, and quadratic in the members of a circle of parts of components.
 //
 // Antichains alone decides the order of deletions. A resource may mean any copy of a resource that it names, so all
 // copies come after it. That can close a cycle: an old copy depends on a resource that now depends on its successor.
 // Only in a cycle, and step by step, fewer dependencies count: one on a component is one on the parts that existed when the user was last
-// changed, then when it was created, then on none, and then a name means the newest copy.
+// changed, then on the ones of these that do not need the user themselves, then on the ones that existed when it was created, then on none,
+// and then a name means the newest copy.
 func Antichains(c *Copies) [][]int {
 	var out [][]int
 	lastChanged := earlierPart(func(res *state.Resource) time.Time { return res.Modified })
 	created := earlierPart(func(res *state.Resource) time.Time { return res.Created })
-	rules := []Rule{AnyCopy, {AnyCopy.Means, lastChanged}, {AnyCopy.Means, created}, {AnyCopy.Means, Whole}, {LikelyCopy.Means, Whole}}
-	for i, at := range levels(c, rules...) {
+	always := func(r Rule) func(*Copies) Rule { return func(*Copies) Rule { return r } }
+	apart := func(part func(user, part *state.Resource) bool) func(*Copies) Rule {
+		return func(c *Copies) Rule {
+			needs := c.needs(Rule{AnyCopy.Means, Whole})
+			return Rule{AnyCopy.Means, func(user, p *state.Resource) bool { return part(user, p) && !needs(p, user) }}
+		}
+	}
+	for i, at := range levels(c, always(AnyCopy), always(Rule{AnyCopy.Means, lastChanged}), apart(lastChanged), apart(created),
+		always(Rule{AnyCopy.Means, Whole}), always(Rule{LikelyCopy.Means, Whole})) {
 		for len(out) <= at {
 			out = append(out, nil)
 		}
@@ -36,9 +44,30 @@ func earlierPart(at func(user *state.Resource) time.Time) func(user, part *state
 	}
 }
 
+// needs returns a function that reports whether a copy needs another one by a rule, by way of others or not.
+func (c *Copies) needs(rule Rule) func(user, dep *state.Resource) bool {
+	edges, at, needed := c.Edges(rule), make(map[*state.Resource]int, len(c.resources)), make(map[int][]bool)
+	for i, res := range c.resources {
+		at[res] = i
+	}
+	return func(user, dep *state.Resource) bool {
+		from, isCopy := at[user]
+		to, isToo := at[dep]
+		if !isCopy || !isToo {
+			return false
+		}
+		if needed[from] == nil {
+			needed[from] = make([]bool, len(edges))
+			needed[from][from] = true
+			Reach(edges, needed[from], nil)
+		}
+		return needed[from][to]
+	}
+}
+
 // levels returns the number of the group of each resource by the first Rule. The resources of a circle have groups of their own
 // by the other rules. Resources that are in a circle by all rules go one after the other, the youngest first.
-func levels(c *Copies, rules ...Rule) []int {
+func levels(c *Copies, rules ...func(*Copies) Rule) []int {
 	out := make([]int, len(c.resources))
 	if len(rules) == 0 {
 		for i := range out {
@@ -46,7 +75,7 @@ func levels(c *Copies, rules ...Rule) []int {
 		}
 		return out
 	}
-	deps := c.Edges(rules[0])
+	deps := c.Edges(rules[0](c))
 	for _, circle := range slices.Backward(circles(deps)) {
 		first := 0
 		members := make([]*state.Resource, len(circle))

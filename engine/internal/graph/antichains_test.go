@@ -60,28 +60,31 @@ func TestAntichainsOfComponents(t *testing.T) {
 	owned := custom("owned", "")
 	owned.DeletedWith = "web"
 	for name, c := range map[string]struct {
-		changed   urn.URN // in a later run
+		changed   []urn.URN // in a later run
 		resources []*state.Resource
 		order     []urn.URN
 	}{
-		"deleted with a component whose part uses it": {"", []*state.Resource{
+		"deleted with a component whose part uses it": {nil, []*state.Resource{
 			component("web"), owned, custom("a", "web", "owned"), custom("user", "", "web"), custom("b", "web", "user"),
 		}, []urn.URN{"b", "user", "a", "owned"}},
-		"components that need each other's parts": {"", []*state.Resource{
+		"components that need each other's parts": {nil, []*state.Resource{
 			component("net"), component("web", "net"), custom("a", "web"), custom("b", "web", "a"), custom("user", "net", "web"),
 		}, []urn.URN{"user", "b", "a"}},
-		"used before it had parts": {"", []*state.Resource{
+		"used before it had parts": {nil, []*state.Resource{
 			component("web"), custom("early", "", "web"), custom("a", "web", "early"), custom("user", "", "web"), custom("b", "web", "user"),
 		}, []urn.URN{"b", "user", "a", "early"}},
-		"changed since": {"early", []*state.Resource{
+		"changed since": {[]urn.URN{"early"}, []*state.Resource{
 			component("web"), custom("early", "", "web"), custom("a", "web", "early"), custom("user", "", "web"), custom("b", "web", "user"),
 		}, []urn.URN{"b", "user", "a", "early"}},
+		"changed since, as was what a part needs": {[]urn.URN{"user", "needed"}, []*state.Resource{
+			custom("user", "", "web"), component("web"), custom("needed", "", "web"), custom("a", "web", "needed"), custom("b", "web", "user", "needed"),
+		}, []urn.URN{"b", "user", "a", "needed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i, res := range c.resources {
 				res.Created = time.Unix(int64(i), 0)
 				res.Modified = res.Created
-				if res.URN == c.changed {
+				if slices.Contains(c.changed, res.URN) {
 					res.Modified = time.Unix(100, 0)
 				}
 			}
