@@ -597,3 +597,25 @@ func TestCircleThroughARead(t *testing.T) {
 		}}, Targets: []string{"e"}},
 	})
 }
+
+// What an update reads there may need a replacement, which protection refuses.
+func TestPendingCreationOfAProtectedSharedObject(t *testing.T) {
+	runScenario(t, scenario{
+		{Do: "up", Program: modelProgram{Resources: []modelResource{
+			{Name: "a", Type: "proj:index:Group"},
+			{Name: "b", Type: "test:index:Single", Parent: 1},
+		}}},
+		{Do: "up", Program: modelProgram{OtherRegion: 1}, Judged: true, CrashAt: 1, Late: true},
+		{Do: "up", Program: modelProgram{OtherRegion: 1}},
+		{Do: "up", Program: modelProgram{OtherRegion: 1, Resources: []modelResource{
+			{Name: "d", Type: "test:index:Plain"},
+			{Name: "b", Type: "test:index:Declared", Path: "q"},
+			{Name: "c", Type: "test:index:Declared", Key: 1, Path: "q"},
+		}}, Judged: true, CrashAt: 7, Late: true},
+		{Do: "up", Program: modelProgram{OtherRegion: 1, Resources: []modelResource{
+			{Name: "d", Type: "test:index:Plain"},
+			{Name: "b", Type: "test:index:Declared", Protect: true, Path: "q"},
+			{Name: "c", Type: "test:index:Declared", Key: 1, Path: "q"},
+		}}},
+	})
+}

@@ -186,12 +186,12 @@ func (m *model) up(a act) (refused bool) {
 		return true
 	}
 	m.requireIgnored(ignored)
-	m.Edit = func(d *enginetest.Deployment) { m.listening(d); d.Policies = a.policies(m.t) }
-	again, err := m.update(program)
-	require.NoError(m.t, err)
 	if m.readsShared() {
 		return false
 	}
+	m.Edit = func(d *enginetest.Deployment) { m.listening(d); d.Policies = a.policies(m.t) }
+	again, err := m.update(program)
+	require.NoError(m.t, err)
 	require.Zero(m.t, again.Changes.Total(), "a second update does nothing: %v", m.Steps())
 	m.requireUpgrade(a)
 	return false
