@@ -120,13 +120,15 @@ func (s *site) add(team string, n int, state, selector string, stacks int) {
 		end, ready = fmt.Sprintf("%d + i", time.Now().Add(-24*time.Hour).UnixMilli()), "0"
 	}
 	now := time.Now().UnixMilli()
+	s.client(team, runapi.Request) // a run begins only while the token is there that asked for it
+	asker := team + string(runapi.Request)
 	db := s.beside()
 	defer db.Close()
 	_, err := db.ExecContext(s.b.Context(), fmt.Sprintf(`INSERT INTO husk_runs (id, tenant, project, stack, request, bundle, selector, state, previewing, requested_by, requested_person,
 			requested_projects, approved_by, worker, attempt, token, lease, not_before, cancel, lines, reason, made, began, ended, ready)
 		WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d - 1)
-		SELECT '%02d-' || i, '%s', 'p' || (i %% 100), 's' || (i %% %d), '{"operation":"up"}', '', '%s', '%s', 0, 'ann', 'ann', '[]',
-			'', '', 0, '', 0, 0, 0, 0, '', %d, 0, %s, %s FROM n`, n, s.made, team, stacks, selector, state, now, end, ready))
+		SELECT '%02d-' || i, '%s', 'p' || (i %% 100), 's' || (i %% %d), '{"operation":"up"}', '', '%s', '%s', 0, '%s', '%[7]s', '[]',
+			'', '', 0, '', 0, 0, 0, 0, '', %d, 0, %s, %s FROM n`, n, s.made, team, stacks, selector, state, asker, now, end, ready))
 	require.NoError(s.b, err)
 	if *database != "" { // as autovacuum does a minute later
 		_, err := db.ExecContext(s.b.Context(), "ANALYZE husk_runs")
