@@ -146,7 +146,8 @@ func (g *generator) oldCopiesWith(going []*state.Resource) (copies []*state.Reso
 
 // dependentReplacements returns root and, in dependency order, the resources that its deletion takes along:
 // those not yet registered that a change of their inputs from a deleted resource would replace. Their providers decide that, with
-// unknowns for those inputs. So do resources that belong to an old copy whose object vanishes with one of these. Resources that failed or were left as they are cannot be taken along.
+// unknowns for those inputs. Resources of an old copy go, too, if its object vanishes with one of these. Resources that failed or were
+// left as they are cannot be taken along.
 func (g *generator) dependentReplacements(ctx context.Context, all *graph.Copies, root *state.Resource) ([]*state.Resource, error) {
 	going := []*state.Resource{root}
 	gone := map[urn.URN]bool{root.URN: true}

@@ -242,10 +242,9 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 	return err
 }
 
-// finishCall takes the response to a create or update into s.new. It returns the outputs to record. Without an error they are the
-// given ones, and so they are if the provider tells no state of an object that is unhealthy. They
-// are nil if there is nothing to record: then the operation has ended with undone or, if its outcome is
-// not known, stays pending.
+// finishCall takes the response to a create or update into s.new. It returns the outputs to record: the given ones, or the state that the
+// provider tells of an unhealthy object. They are nil if there is nothing to record: then the operation has ended with undone or, if its
+// outcome is not known, stays pending.
 func (d *deployment) finishCall(
 	ctx context.Context, s *step, op record.Operation, undone record.Change, id string, outputs property.Map, err error,
 ) (*property.Map, error) {

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// installer is what stands in for the script that installs Pulumi's command: it installs husk by that name.
+// installer stands in for the script that installs Pulumi's command. It installs husk under that name.
 const installer = `#!/bin/sh
 while [ $# -gt 0 ]; do
 	if [ "$1" = --install-root ]; then root=$2; fi
