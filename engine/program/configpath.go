@@ -33,8 +33,23 @@ func (p *Project) ConfigPath(text string) (key string, rest property.Path, err e
 // SetAt is Set for a part of a key's value. It makes missing lists and objects; a list grows by the
 // index that is its length. As in Pulumi, text may be a whole number, true, or false.
 func (c *StackConfig) SetAt(key string, path property.Path, text string, encrypted bool) error {
+	encryptedBy := c.key()
+	return c.edit(func(c *StackConfig) error {
+		if encrypted && c.key() != encryptedBy {
+			return c.otherKey()
+		}
+		return c.putAt(key, path, text, encrypted)
+	})
+}
+
+// key names what encrypts the secrets of the file.
+func (c *StackConfig) key() [3]string {
+	return [...]string{c.SecretsProvider(), c.text("encryptedkey"), c.EncryptionSalt()}
+}
+
+func (c *StackConfig) putAt(key string, path property.Path, text string, encrypted bool) error {
 	if len(path) == 0 {
-		c.Set(key, text, encrypted)
+		c.put(key, text, encrypted)
 		return nil
 	}
 	value := &yaml.Node{}
@@ -56,11 +71,10 @@ func (c *StackConfig) SetAt(key string, path property.Path, text string, encrypt
 		return fmt.Errorf("%s%s cannot be set: %w", key, suffix(path), err)
 	}
 	if at == nil {
-		c.Set(key, "", false)
+		c.put(key, "", false)
 		config = c.config()
 	}
 	config.Content[c.find(config, key)+1] = made
-	c.changed = true
 	return nil
 }
 
@@ -149,8 +163,19 @@ func isSealed(n *yaml.Node) bool {
 
 // RemoveAt is Remove for a part of a key's value.
 func (c *StackConfig) RemoveAt(key string, path property.Path) bool {
+	if !c.removeAt(key, path) {
+		return false
+	}
+	c.edits = append(c.edits, func(c *StackConfig) error {
+		c.removeAt(key, path)
+		return nil
+	})
+	return true
+}
+
+func (c *StackConfig) removeAt(key string, path property.Path) bool {
 	if len(path) == 0 {
-		return c.Remove(key)
+		return c.remove(key)
 	}
 	config := c.config()
 	i := c.find(config, key)
@@ -170,7 +195,6 @@ func (c *StackConfig) RemoveAt(key string, path property.Path) bool {
 		}
 		if depth == len(path)-1 {
 			n.Content = slices.Delete(n.Content, at, at+size)
-			c.changed = true
 			return true
 		}
 		n = source.Resolve(n.Content[at+size-1])

@@ -23,10 +23,13 @@ type StackConfig struct {
 	Path    string
 	project *Project
 	file    *source.File
+	// content is the file as it was read or saved.
+	content []byte
 	// document holds root, and the comments around it.
 	document *yaml.Node
 	root     *yaml.Node
-	changed  bool
+	// edits are the changes since the file was read or saved.
+	edits []func(*StackConfig) error
 	// found are the indexes of the keys, nil if they are not known.
 	found map[string]int
 }
@@ -71,7 +74,7 @@ var stackKeys = []string{"secretsprovider", "encryptedkey", "encryptionsalt", "c
 func newStackConfig(p *Project, path string, text []byte) *StackConfig {
 	root := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	return &StackConfig{
-		Path: path, project: p, file: p.newFile(path, text), root: root,
+		Path: path, project: p, file: p.newFile(path, text), content: text, root: root,
 		document: &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{root}},
 	}
 }
@@ -251,23 +254,46 @@ func (c *StackConfig) text(name string) string {
 	return n.Value
 }
 
+// edit makes a change, and keeps it for [StackConfig.Save].
+func (c *StackConfig) edit(change func(*StackConfig) error) error {
+	err := change(c)
+	if err == nil {
+		c.edits = append(c.edits, change)
+	}
+	return err
+}
+
 // setText sets a top-level key, before config as in Pulumi; empty text removes it.
 func (c *StackConfig) setText(name, text string) {
+	before := c.text(name)
+	if before == text {
+		return
+	}
+	_ = c.edit(func(c *StackConfig) error { // it fails only later
+		if now := c.text(name); now != before && now != text {
+			return c.otherKey()
+		}
+		c.putText(name, text)
+		return nil
+	})
+}
+
+// otherKey is the error for a file in which something else encrypts secrets than when it was read.
+func (c *StackConfig) otherKey() error {
+	return fmt.Errorf("another command has changed what encrypts the secrets of %s: run this one again", filepath.Base(c.Path))
+}
+
+func (c *StackConfig) putText(name, text string) {
 	i := field(c.root, func(key string) bool { return key == name })
 	switch {
 	case text == "" && i >= 0:
 		c.root.Content = slices.Delete(c.root.Content, i, i+2)
 	case text == "":
-		return
 	case i >= 0:
-		if c.root.Content[i+1].Value == text {
-			return
-		}
 		c.root.Content[i+1] = scalar(text)
 	default:
 		c.root.Content = slices.Insert(c.root.Content, c.keysBeforeConfig(), scalar(name), scalar(text))
 	}
-	c.changed = true
 }
 
 func (c *StackConfig) keysBeforeConfig() int {
@@ -394,6 +420,10 @@ func opened(v property.Value, decrypt func(ciphertext string) (string, error)) (
 
 // Set sets a key to text, or to the ciphertext of an encrypted text.
 func (c *StackConfig) Set(key, text string, encrypted bool) {
+	_ = c.SetAt(key, nil, text, encrypted) // a whole value can be set
+}
+
+func (c *StackConfig) put(key, text string, encrypted bool) {
 	config := c.section("config")
 	if config == nil || config.Kind != yaml.MappingNode {
 		config = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
@@ -415,11 +445,14 @@ func (c *StackConfig) Set(key, text string, encrypted bool) {
 		config.Content = append(config.Content, scalar(key), value)
 		c.found = nil
 	}
-	c.changed = true
 }
 
 // Encrypt replaces the ciphertexts of the file. If change returns an error, none is replaced.
 func (c *StackConfig) Encrypt(change func(ciphertext string) (string, error)) error {
+	return c.edit(func(c *StackConfig) error { return c.encrypt(change) })
+}
+
+func (c *StackConfig) encrypt(change func(ciphertext string) (string, error)) error {
 	next := make(map[*yaml.Node]string)
 	var find func(n *yaml.Node) error
 	find = func(n *yaml.Node) error {
@@ -443,28 +476,61 @@ func (c *StackConfig) Encrypt(change func(ciphertext string) (string, error)) er
 	}
 	for n, text := range next {
 		n.SetString(text)
-		c.changed = true
 	}
 	return nil
 }
 
 // Remove removes a key given by its full name, and reports whether it was set.
-func (c *StackConfig) Remove(key string) bool {
+func (c *StackConfig) Remove(key string) bool { return c.RemoveAt(key, nil) }
+
+func (c *StackConfig) remove(key string) bool {
 	config := c.config()
 	i := c.find(config, key)
 	if i < 0 {
 		return false
 	}
 	config.Content = slices.Delete(config.Content, i, i+2)
-	c.changed, c.found = true, nil
+	c.found = nil
 	return true
 }
 
-// Save writes the file if something was changed, as an atomic write.
+// Save writes the file if something was changed, as an atomic write. If another process has changed the file since it was read,
+// both changes are kept: the ones of c are made again. The error is nil then, too, unless they cannot be made any more.
 func (c *StackConfig) Save() error {
-	if !c.changed {
+	if len(c.edits) == 0 {
 		return nil
 	}
+	return c.project.Root.Alone(c.Path, func() error {
+		if err := c.renew(); err != nil {
+			return err
+		}
+		return c.write()
+	})
+}
+
+// renew reads the file again if it has changed, and makes the edits there.
+func (c *StackConfig) renew() error {
+	text, err := c.project.readFile(c.Path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("cannot read the stack's configuration: %w", err)
+	}
+	if bytes.Equal(text, c.content) {
+		return nil
+	}
+	now, err := c.project.parseStackConfig(c.Path, text)
+	if err != nil {
+		return err
+	}
+	for _, edit := range c.edits {
+		if err := now.edit(edit); err != nil {
+			return err
+		}
+	}
+	*c = *now
+	return nil
+}
+
+func (c *StackConfig) write() error {
 	var b bytes.Buffer
 	encoder := yaml.NewEncoder(&b)
 	encoder.SetIndent(2)
@@ -474,6 +540,6 @@ func (c *StackConfig) Save() error {
 	if err := c.project.writeFile(c.Path, b.Bytes()); err != nil {
 		return fmt.Errorf("cannot write the stack's configuration: %w", err)
 	}
-	c.changed = false
+	c.content, c.edits = b.Bytes(), nil
 	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -253,4 +255,83 @@ Husk.yaml:4:3: the value of the configuration key "size" cannot be used: it must
   set another with: husk config set size <value>
 Husk.yaml:5:3: the configuration key "token" has no value
   set one with: husk config set --secret token <value>`, "\n"))
+}
+
+// Commands that change the configuration of one stack at once keep the changes of each other.
+func TestStackConfigChangedByOthers(t *testing.T) {
+	dir := t.TempDir()
+	read := func() *StackConfig {
+		t.Helper()
+		p, err := ParseProject(t.Context(), projectroot.New(dir, projectroot.Trusted), "Husk.yaml", []byte("name: shop\nstackConfigDir: stacks\n"))
+		require.NoError(t, err)
+		c, err := p.StackConfig("dev")
+		require.NoError(t, err)
+		return c
+	}
+	var all sync.WaitGroup
+	var failed [32]error
+	for i := range failed {
+		c := read()
+		all.Go(func() {
+			c.Set("shop:key"+strconv.Itoa(i), "value", false)
+			failed[i] = c.Save()
+		})
+	}
+	all.Wait()
+	require.NoError(t, errors.Join(failed[:]...))
+	require.Len(t, read().Keys(), len(failed))
+
+	a, b := read(), read()
+	require.True(t, a.Remove("shop:key0"))
+	require.True(t, a.Remove("shop:key1"))
+	require.NoError(t, a.SetAt("shop:list", property.Path{property.Index(0)}, "a", false))
+	require.NoError(t, a.Save())
+	require.True(t, b.Remove("shop:key0"), "which the other has removed meanwhile")
+	require.False(t, b.Remove("shop:other"))
+	require.NoError(t, b.SetAt("shop:map", property.Path{property.Key("k")}, "2", false))
+	require.NoError(t, b.Save())
+	keys := read().Keys()
+	require.Len(t, keys, len(failed))
+	require.Subset(t, keys, []string{"shop:list", "shop:map"})
+	require.NotContains(t, keys, "shop:key1")
+
+	a, b = read(), read()
+	a.Set("shop:list", "no list any more", false)
+	require.NoError(t, a.Save())
+	require.NoError(t, b.SetAt("shop:list", property.Path{property.Index(1)}, "b", false))
+	before := fileText(t, b.Path)
+	require.ErrorContains(t, b.Save(), "shop:list[1] cannot be set")
+	require.Equal(t, before, fileText(t, b.Path))
+
+	// A secret is of the key that the file named as it was encrypted.
+	a, b = read(), read()
+	c := read()
+	for _, one := range []*StackConfig{a, b} {
+		one.SetEncryptionSalt("v1:salt")
+		one.Set("shop:secret", "ciphertext", true)
+		require.NoError(t, one.Save())
+	}
+	c.SetEncryptionSalt("v1:other")
+	require.ErrorContains(t, c.Save(), "another command has changed what encrypts the secrets of Husk.dev.yaml: run this one again")
+	a, b = read(), read()
+	require.NoError(t, a.Encrypt(func(string) (string, error) { return "of the next key", nil }))
+	a.SetEncryptionSalt("v1:next")
+	require.NoError(t, a.Save())
+	b.Set("shop:secret2", "of the key before", true)
+	require.ErrorContains(t, b.Save(), "run this one again")
+	c = read()
+	require.NotContains(t, c.Keys(), "shop:secret2")
+	text, _, err := c.Text("shop:secret", func(s string) (string, error) { return s, nil })
+	require.NoError(t, err)
+	require.Equal(t, "of the next key", text)
+	b = read()
+	require.NoError(t, b.Save(), "nothing was changed")
+	require.Equal(t, "v1:next", read().EncryptionSalt())
+}
+
+func fileText(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
 }

@@ -10,8 +10,10 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/husk-dev/husk/internal/base/atomicfile"
+	"github.com/husk-dev/husk/internal/base/filelock"
 	"github.com/husk-dev/husk/internal/base/sorted"
 )
 
@@ -38,6 +40,50 @@ func (r *Root) WriteFile(name string, content []byte, mode fs.FileMode) error {
 		return err
 	}
 	return atomicfile.SyncDir(filepath.Dir(path))
+}
+
+// changing is the time for which [Root.Alone] waits for others, and again the time after which it tries again.
+const (
+	changing = 10 * time.Second
+	again    = 5 * time.Millisecond
+)
+
+// Alone calls change, which reads a file and writes it, while no other process does so in the same directory. It makes the
+// directory if it is missing. Systems and file systems that cannot lock a directory call change at once.
+func (r *Root) Alone(name string, change func() error) error {
+	dir, err := r.openDir(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	for until := time.Now().Add(changing); ; time.Sleep(again) {
+		_, err := filelock.Try(dir)
+		if !errors.Is(err, filelock.ErrHeld) {
+			return change()
+		}
+		if time.Now().After(until) {
+			return &fs.PathError{Op: "lock", Path: r.Path(filepath.Dir(name)), Err: err}
+		}
+	}
+}
+
+// openDir opens a directory, and makes it if it is missing.
+func (r *Root) openDir(name string) (*os.File, error) {
+	if r.Trusted() {
+		if err := os.MkdirAll(r.Path(name), newDirMode); err != nil {
+			return nil, err
+		}
+		return os.Open(r.Path(name))
+	}
+	own, below, err := r.confined(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := own.MkdirAll(below, newDirMode); err != nil {
+		return nil, told(name, err)
+	}
+	dir, err := own.Open(below)
+	return dir, told(name, err)
 }
 
 func (r *Root) writeConfined(name string, content []byte, mode fs.FileMode) error {

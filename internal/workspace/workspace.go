@@ -345,14 +345,32 @@ func (w *Workspace) token(stack state.StackName) uint64 {
 
 // ensure makes the default stack if there is none. Other stacks must exist.
 func (w *Workspace) ensure(ctx context.Context, stack string) error {
-	err := w.mustExist(ctx, stack)
-	if errors.Is(err, state.ErrStackNotFound) && stack == DefaultStack {
-		if err = w.Init(ctx, stack); errors.Is(err, state.ErrStackExists) {
-			err = nil
+	for until := time.Now().Add(otherMakes); ; {
+		err := w.mustExist(ctx, stack)
+		if !errors.Is(err, state.ErrStackNotFound) || stack != DefaultStack {
+			return err
+		}
+		err = w.Init(ctx, stack)
+		locked := (*state.LockedError)(nil)
+		switch {
+		case errors.Is(err, state.ErrStackExists):
+			return nil
+		case !errors.As(err, &locked) || time.Now().After(until):
+			return err
+		}
+		select {
+		case <-time.After(looksAgain):
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
-	return err
 }
+
+// otherMakes is how long a command waits for the stack that another one is making.
+const (
+	otherMakes = 10 * time.Second
+	looksAgain = 20 * time.Millisecond
+)
 
 // LeaseExisting is Lease for a stack that must exist.
 func (w *Workspace) LeaseExisting(ctx context.Context, stack, command string) (*state.Stack, error) {
