@@ -62,7 +62,7 @@ var variables = []struct {
 		HUSK_SERVER_KEY`},
 	{never, path, "a key of secrets", `HUSK_CONFIG_PASSPHRASE_FILE PULUMI_CONFIG_PASSPHRASE_FILE HUSK_NEW_CONFIG_PASSPHRASE_FILE`},
 	{never, text, "a program of the operator's, which gives keys", commandVariable},
-	{never, text, "credentials of a key service", `VAULT_*`},
+	{never, text, "credentials of a key service", `VAULT_* HUSK_KEY_ACCOUNTS`},
 	{never, path, "credentials of a backend", `PGPASSFILE PGSERVICEFILE PGSSLCERT PGSSLKEY PGSSLROOTCERT AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE
 		AWS_WEB_IDENTITY_TOKEN_FILE AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE MINIO_SHARED_CREDENTIALS_FILE`},
 	{never, text, "credentials of a backend", `PG* AWS_* MINIO_* HUSK_SERVER_DATABASE`},

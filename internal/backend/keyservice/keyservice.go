@@ -1,8 +1,8 @@
 // Package keyservice encrypts the keys of stacks with a service that keeps its own key to itself: the transit engine of
-// HashiCorp Vault and of servers like it, or a command of the user.
+// HashiCorp Vault and of servers like it, AWS's KMS, or a command of the user.
 //
-// A stack names only the key. The address of the service, and the command to run, come from the user's environment: whoever can
-// change a stack must not choose a program that others run, or a server that they send their token to.
+// A stack names only the key. The address of the service, the account, and the command to run come from the user's environment:
+// whoever can change a stack must not choose a program that others run, a server that they send their token to, or a key of their own.
 package keyservice
 
 import (
@@ -44,15 +44,19 @@ var (
 // keyPattern matches the name of a key, which becomes part of a URL and of a command line.
 var keyPattern = lazyregexp.Regexp{Syntax: `^[A-Za-z0-9][A-Za-z0-9._-]*$`}
 
-// Open returns the service of a URL: hashivault://KEY, with ?engine=PATH unless that is transit, or command://KEY.
+// Open returns the service of a URL: hashivault://KEY, with ?engine=PATH unless that is transit, awskms://KEY?region=REGION, or
+// command://KEY.
 func Open(text string) (secrets.KeyService, error) {
 	u, err := url.Parse(text)
+	if err == nil && u.Scheme == awsScheme {
+		return openAWS(u)
+	}
 	if err == nil && u.Scheme != vaultScheme && u.Scheme != commandScheme && u.Scheme != "" {
-		return nil, fmt.Errorf("husk knows the key services %s://KEY, of HashiCorp Vault, and %s://KEY, a command of yours in %s, which may ask %s",
-			vaultScheme, commandScheme, CommandVariable, u.Scheme)
+		return nil, fmt.Errorf("husk knows the key services %s://KEY, of HashiCorp Vault, %s://KEY, of AWS, and %s://KEY, a command of yours in %s, which may ask %s",
+			vaultScheme, awsScheme, commandScheme, CommandVariable, u.Scheme)
 	}
 	if err != nil || !keyPattern.Get().MatchString(u.Host) || u.Path != "" || u.User != nil {
-		return nil, errors.New("a key service is written as hashivault://KEY or command://KEY")
+		return nil, errors.New("a key service is written as hashivault://KEY, awskms://KEY?region=REGION, or command://KEY")
 	}
 	query := u.Query()
 	engine := query.Get("engine")

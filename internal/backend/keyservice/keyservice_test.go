@@ -114,15 +114,21 @@ func TestCommand(t *testing.T) {
 
 func TestURLs(t *testing.T) {
 	for url, want := range map[string]string{
-		"team":                                    "hashivault://KEY or command://KEY",
-		"hashivault://":                           "hashivault://KEY or command://KEY",
-		"hashivault://a b":                        "hashivault://KEY or command://KEY",
-		"hashivault://../x":                       "hashivault://KEY or command://KEY",
-		"hashivault://-x":                         "hashivault://KEY or command://KEY",
-		"hashivault://team/more":                  "hashivault://KEY or command://KEY",
+		"team":                                    "hashivault://KEY, awskms://KEY?region=REGION, or command://KEY",
+		"hashivault://":                           "hashivault://KEY, awskms://KEY?region=REGION, or command://KEY",
+		"hashivault://a b":                        "hashivault://KEY, awskms://KEY?region=REGION, or command://KEY",
+		"hashivault://../x":                       "hashivault://KEY, awskms://KEY?region=REGION, or command://KEY",
+		"hashivault://-x":                         "hashivault://KEY, awskms://KEY?region=REGION, or command://KEY",
+		"hashivault://team/more":                  "hashivault://KEY, awskms://KEY?region=REGION, or command://KEY",
 		"hashivault://team?region=x":              "only parameter",
 		"hashivault://team?engine=../..":          `without a ".." in it`,
-		"awskms://team?region=us-west-2":          "husk knows the key services hashivault://KEY, of HashiCorp Vault, and command://KEY, a command of yours in HUSK_KEY_COMMAND, which may ask awskms",
+		"gcpkms://projects/p/team":                "husk knows the key services hashivault://KEY, of HashiCorp Vault, awskms://KEY, of AWS, and command://KEY, a command of yours in HUSK_KEY_COMMAND, which may ask gcpkms",
+		"awskms://?region=us-west-2":              "a key of AWS is written as awskms://ID?region=REGION, awskms://alias/NAME?region=REGION, or awskms:///ARN?region=REGION",
+		"awskms://--endpoint-url=x":               "a key of AWS is written as",
+		"awskms://token@team":                     "a key of AWS is written as",
+		"awskms://team#part":                      "a key of AWS is written as",
+		"awskms://team?endpoint=http://x":         "the parameters of a key of AWS are region, profile, and context_NAME, and not endpoint",
+		"awskms://team?region=--x":                `the region of a key of AWS cannot be "--x"`,
 		"azurekeyvault://vault.example/keys/team": "which may ask azurekeyvault",
 		"command://team?engine=transit":           "has no parameters",
 	} {

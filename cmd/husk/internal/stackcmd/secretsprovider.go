@@ -25,8 +25,8 @@ func (a commands) changeSecretsProvider() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "change-secrets-provider PROVIDER", Short: "Encrypt the stack's secrets with another key",
 		Long: "PROVIDER is passphrase, key (the key file of this user), hashivault://KEY (a key of HashiCorp Vault, by VAULT_ADDR\n" +
-			"and VAULT_TOKEN), command://KEY (the command in HUSK_KEY_COMMAND), or " + workspace.ServerKey + " (the key that husk server\n" +
-			"keeps for you, if the stack is there). The same provider again makes a new key:\n" +
+			"and VAULT_TOKEN), awskms://KEY?region=REGION (a key of AWS, by the command aws), command://KEY (the command in\n" +
+			"HUSK_KEY_COMMAND), or " + workspace.ServerKey + " (the key that husk server keeps for you, if the stack is there). The same provider again makes a new key:\n" +
 			"a new passphrase is asked for, or read from " + NewPassphraseVariable + " or the file in " + NewPassphraseFile + ".\n" +
 			"State and configuration are encrypted anew. Backups stay as they are, and need the former key.",
 		RunE: a.OnStack(func(ctx context.Context, w *workspace.Workspace, stack string, args []string) error {
