@@ -19,6 +19,7 @@ import (
 
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/internal/base/named"
+	"github.com/husk-dev/husk/internal/base/packed"
 	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
@@ -28,11 +29,10 @@ const (
 	newestRelease = 26
 )
 
-//go:embed source/net.go.txt
-var netSource string
-
-//go:embed source/http.go.txt
-var httpSource string
+// archive has the files of the directory source.
+//
+//go:embed source.zip.gz
+var archive []byte
 
 // patch is a change of a file of Go's library.
 type patch struct {
@@ -92,10 +92,15 @@ func added() map[string]string {
 	constants := strings.NewReplacer(
 		"{{"+".Unavailable}}", strconv.Itoa(int(abi.ErrorKindUnavailable)), "{{"+".FromHost}}", strconv.Itoa(int(abi.ErrorOriginHost)),
 	)
-	return map[string]string{
-		"net/husk_wasip1.go":      constants.Replace(netSource),
-		"net/http/husk_wasip1.go": constants.Replace(httpSource),
+	sources, all := packed.Open(archive), make(map[string]string)
+	for name, from := range map[string]string{"net/husk_wasip1.go": "net.go.txt", "net/http/husk_wasip1.go": "http.go.txt"} {
+		text, err := fs.ReadFile(sources, from)
+		if err != nil {
+			panic(err) // the program is broken
+		}
+		all[name] = constants.Replace(string(text))
 	}
+	return all
 }
 
 // toolchain is the Go that builds a module.

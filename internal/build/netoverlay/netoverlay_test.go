@@ -14,7 +14,13 @@ import (
 
 	"github.com/husk-dev/husk/internal/build/netoverlay"
 	"github.com/husk-dev/husk/internal/testkit/nightly"
+	"github.com/husk-dev/husk/internal/testkit/packedtest"
 )
+
+// The program has the sources as they are.
+func TestTheSourcesAreCurrent(t *testing.T) {
+	packedtest.RequireCurrent(t, "source.zip.gz", "source", ".")
+}
 
 // compile compiles package net/http with the network's files.
 func compile(t *testing.T) {

@@ -3,19 +3,28 @@ package known
 
 import (
 	_ "embed"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/husk-dev/husk/internal/base/packed"
 )
 
-//go:embed known.txt
-var text string
+// archive has the file known.txt.
+//
+//go:embed known.zip.gz
+var archive []byte
 
 // modules are the Go modules of known.txt, by name or address.
 var modules = sync.OnceValue(func() map[string]string {
+	text, err := fs.ReadFile(packed.Open(archive), "known.txt")
+	if err != nil {
+		panic(err) // the program is broken
+	}
 	all := map[string]string{}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(string(text)) {
 		if fields := strings.Fields(line); len(fields) == 2 && fields[0] != "#" {
 			all[fields[0]] = fields[1]
 		}

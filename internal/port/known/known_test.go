@@ -1,17 +1,23 @@
 package known
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/module"
+
+	"github.com/husk-dev/husk/internal/testkit/packedtest"
 )
 
 // Each line of the table names a module.
 func TestKnownProviders(t *testing.T) {
+	packedtest.RequireCurrent(t, "known.zip.gz", ".", "known.txt")
+	text, err := os.ReadFile("known.txt")
+	require.NoError(t, err)
 	lines := 0
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(line, "#") {
 			require.Len(t, strings.Fields(line), 2, line)
 			lines++
