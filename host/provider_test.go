@@ -335,7 +335,7 @@ func TestAModuleIsCompiledOnceForAll(t *testing.T) {
 // are tested in examples/policies.
 func (m *memory) judge(t *testing.T, bodies map[string]code, options host.PolicyOptions) *host.Policy {
 	t.Helper()
-	module, err := newHost(t, host.NewConfig()).LoadBytes(t.Context(), assembly{world: canon.WorldPolicy, bodies: bodies, data: m.data}.wasm())
+	module, err := newHost(t, host.NewConfig().WithCancelGrace(20*time.Millisecond)).LoadBytes(t.Context(), assembly{world: canon.WorldPolicy, bodies: bodies, data: m.data}.wasm())
 	require.NoError(t, err)
 	require.Equal(t, canon.WorldPolicy, module.World)
 	options.Name = "hand"

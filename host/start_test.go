@@ -194,6 +194,9 @@ func answerOf(t *testing.T, p *host.Provider, what string) string {
 // interpreting makes a host that needs not compile what it runs.
 func interpreting(t *testing.T, config host.Config) *host.Host {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("interprets the start of modules")
+	}
 	h, err := host.New(t.Context(), config.WithInterpreter())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
@@ -461,8 +464,13 @@ func TestImagesMadeAtOtherTimesDifferInTheRuntimesWordsOnly(t *testing.T) {
 		require.NotNil(t, memory)
 		return memory
 	}
+	first := make(map[string][]byte)
 	differences := func(way string, elapsed, step time.Duration) map[int]bool {
-		a := made(way, &steppedClock{elapsed: time.Second, step: time.Microsecond})
+		a, is := first[way]
+		if !is {
+			a = made(way, &steppedClock{elapsed: time.Second, step: time.Microsecond})
+			first[way] = a
+		}
 		b := made(way, &steppedClock{elapsed: elapsed, step: step})
 		require.Len(t, b, len(a))
 		differ := make(map[int]bool)

@@ -96,6 +96,9 @@ func sumOf(t *testing.T, dir string) string {
 // inEach runs a test with each module, and with the process in Python.
 func inEach(t *testing.T, test func(t *testing.T, open contactstest.Opener)) {
 	t.Run("python", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("an interpreter of Python in a module is slow")
+		}
 		t.Parallel()
 		shared := openPython(t) // because it takes half a second to start
 		test(t, func(t testing.TB, lenient bool, _ string) abi.Provider {

@@ -11,7 +11,7 @@ import (
 // Whatever the service answers or the engine asks, the module refuses it as the provider in Go does, or has the same answer.
 func TestHostile(t *testing.T) {
 	inEach(t, func(t *testing.T, open contactstest.Opener) {
-		long := 8_000_000
+		long := 2_000_000
 		if languageOf(t) == "python" {
 			long = 200_000 // each character is a step of the interpreter
 		}

@@ -37,6 +37,10 @@ type Processes struct {
 
 // NewProcesses returns the processes of a test. None runs yet.
 func NewProcesses(t *testing.T) *Processes {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("kills and pauses processes for ten seconds")
+	}
 	p := &Processes{t: t}
 	t.Cleanup(p.end)
 	return p
