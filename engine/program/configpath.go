@@ -44,7 +44,7 @@ func (c *StackConfig) SetAt(key string, path property.Path, text string, encrypt
 
 // key names what encrypts the secrets of the file.
 func (c *StackConfig) key() [3]string {
-	return [...]string{c.SecretsProvider(), c.text("encryptedkey"), c.EncryptionSalt()}
+	return [...]string{c.SecretsProvider(), c.EncryptedKey(), c.EncryptionSalt()}
 }
 
 func (c *StackConfig) putAt(key string, path property.Path, text string, encrypted bool) error {

@@ -316,6 +316,12 @@ func (c *StackConfig) SecretsProvider() string { return c.text("secretsprovider"
 // SetSecretsProvider sets what encrypts the stack's secrets.
 func (c *StackConfig) SetSecretsProvider(s string) { c.setText("secretsprovider", s) }
 
+// EncryptedKey returns the key of the stack that a key service has encrypted, in base64, empty if there is none.
+func (c *StackConfig) EncryptedKey() string { return c.text("encryptedkey") }
+
+// SetEncryptedKey sets the key of the stack that a key service has encrypted.
+func (c *StackConfig) SetEncryptedKey(s string) { c.setText("encryptedkey", s) }
+
 // EncryptionSalt returns the salt of the stack's passphrase, empty if there is none.
 func (c *StackConfig) EncryptionSalt() string { return c.text("encryptionsalt") }
 

@@ -17,14 +17,16 @@ import (
 
 // Config is the configuration of one stack, with the key of its secrets.
 //
-// The key is the one of the stack's state. The file names it, because it must be readable without the state: a passphrase by its
-// salt, as Pulumi does (encryptionsalt), another provider by its type (secretsprovider) and its state (encryptionsalt).
+// The key is the one of the stack's state. The file names it, because it must be readable without the state: as Pulumi does, a
+// passphrase by its salt (encryptionsalt), and a key service by its URL (secretsprovider) and the key that it has encrypted
+// (encryptedkey); another provider by its type (secretsprovider) and its state (encryptionsalt).
 type Config struct {
 	*program.StackConfig
 	// Stack is the stack's name.
 	Stack    string
 	w        *Workspace
 	provider secrets.Provider // nil until it is needed
+	unnamed  bool             // the provider is the one of the stack's state, and the file does not have its key
 }
 
 // Config reads the configuration of a stack.
@@ -51,8 +53,8 @@ func (c *Config) Decrypt(ctx context.Context) func(ciphertext string) (string, e
 		text, err := p.Decrypt(ctx, ciphertext)
 		if err == nil {
 			c.w.secrets.Learn(text)
-		} else if c.SecretsProvider() == "" && c.EncryptionSalt() == "" {
-			err = fmt.Errorf("%w: the file names neither an encryptionsalt nor a secretsprovider, so the key is the one of the stack's state; "+
+		} else if c.unnamed {
+			err = fmt.Errorf("%w: the file names no key, so it is the one of the stack's state; "+
 				"if Pulumi's service has encrypted the value, run pulumi stack change-secrets-provider passphrase, or set it again with husk config set --secret", err)
 		}
 		return text, err
@@ -119,35 +121,53 @@ func (c *Config) encrypt(ctx context.Context, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if c.SecretsProvider() == secrets.TypePassphrase && p.Type() != secrets.TypePassphrase {
-		return "", fmt.Errorf("the configuration file of the stack says secretsprovider: passphrase, but %s encrypts its state: run husk stack change-secrets-provider passphrase", p.Type())
+	if c.unnamed {
+		if err := c.name(p); err != nil {
+			return "", err
+		}
 	}
-	ciphertext, err := p.Encrypt(ctx, text)
-	if err == nil && c.EncryptionSalt() == "" {
-		err = c.name(p)
-	}
-	return ciphertext, err
+	return p.Encrypt(ctx, text)
 }
 
-// name records the provider that encrypts.
+// name records the provider that encrypts. The file may name it already, without its key.
 func (c *Config) name(p secrets.Provider) error {
-	salt := string(p.State())
-	if p.Type() == secrets.TypePassphrase {
-		var state saltState
-		if err := json.Unmarshal(p.State(), &state); err != nil {
-			return fmt.Errorf("reading the state of the secrets provider: %w", jsonerror.Explain(p.State(), err))
-		}
-		salt = state.Salt
-	} else {
-		c.SetSecretsProvider(p.Type())
+	var key keyState
+	if err := json.Unmarshal(p.State(), &key); err != nil {
+		return fmt.Errorf("reading the state of the secrets provider: %w", jsonerror.Explain(p.State(), err))
 	}
-	c.SetEncryptionSalt(salt)
+	name := p.Type()
+	switch name {
+	case secrets.TypePassphrase:
+	case secrets.TypeCloud:
+		name = key.URL
+	default:
+		key.Salt = string(p.State())
+	}
+	said := c.SecretsProvider()
+	if said != "" && said != name {
+		return fmt.Errorf("the configuration file of the stack says secretsprovider: %s, but %s encrypts its state: run husk stack change-secrets-provider %[1]s", said, name)
+	}
+	if name != secrets.TypePassphrase {
+		c.SetSecretsProvider(name)
+	}
+	c.SetEncryptedKey(key.EncryptedKey)
+	c.SetEncryptionSalt(key.Salt)
 	return nil
 }
 
-// saltState is the state of a passphrase provider.
-type saltState struct {
-	Salt string `json:"salt"`
+// keyState is the state of a passphrase provider, which has a salt, or of one with a key service.
+type keyState struct {
+	Salt         string `json:"salt,omitempty"`
+	URL          string `json:"url,omitempty"`
+	EncryptedKey string `json:"encryptedkey,omitempty"`
+}
+
+// service returns the URL of the key service that the file names, empty if it names none.
+func (c *Config) service() string {
+	if url := c.SecretsProvider(); strings.Contains(url, "://") {
+		return url
+	}
+	return ""
 }
 
 // secrets returns the provider that the file names, else the one of the stack's state.
@@ -159,7 +179,7 @@ func (c *Config) secrets(ctx context.Context) (secrets.Provider, error) {
 		return nil, err
 	}
 	p, err := c.openWith(ctx, c.w.keys)
-	if err == nil && p == nil {
+	if c.unnamed = err == nil && p == nil; c.unnamed {
 		var snapshot *state.Snapshot
 		if snapshot, _, err = c.w.Read(ctx, c.Stack, true); err == nil {
 			p, err = c.w.keys.Open(ctx, snapshot.Secrets.Type, snapshot.Secrets.State)
@@ -172,18 +192,24 @@ func (c *Config) secrets(ctx context.Context) (secrets.Provider, error) {
 	return p, nil
 }
 
-// key returns the type and the state of the provider that the file names, and no type if it names none, or a passphrase that has no
-// salt yet.
+// key returns the type and the state of the provider that the file names, and no type if it names none, or one that has no salt or
+// encrypted key yet.
 func (c *Config) key() (typ string, state json.RawMessage, err error) {
-	typ, salt := c.SecretsProvider(), c.EncryptionSalt()
+	typ, service := c.SecretsProvider(), c.service()
+	key := keyState{Salt: c.EncryptionSalt()}
 	switch {
-	case salt == "" && (typ == "" || typ == secrets.TypePassphrase):
-		return "", nil, nil
-	case typ == "" || typ == secrets.TypePassphrase:
-		state, err = json.Marshal(saltState{Salt: salt})
-		return secrets.TypePassphrase, state, err
+	case service != "":
+		typ, key = secrets.TypeCloud, keyState{URL: service, EncryptedKey: c.EncryptedKey()}
+	case typ != "" && typ != secrets.TypePassphrase:
+		return typ, json.RawMessage(key.Salt), nil
+	default:
+		typ = secrets.TypePassphrase
 	}
-	return typ, json.RawMessage(salt), nil
+	if key.Salt == "" && key.EncryptedKey == "" {
+		return "", nil, nil
+	}
+	state, err = json.Marshal(key)
+	return typ, state, err
 }
 
 // keysOf returns the keys for a stack's state. A new state gets the key of the configuration file, because
@@ -209,11 +235,7 @@ func (k stackKeys) New(ctx context.Context) (secrets.Provider, error) {
 	p, err := k.config.openWith(ctx, k.Keys)
 	switch {
 	case errors.Is(err, secrets.ErrUnknownProvider), err == nil && p == nil:
-		p, err := newSecrets(ctx, k.Keys, k.config.w.backend)
-		if err == nil && k.config.SecretsProvider() == secrets.TypePassphrase && p.Type() != secrets.TypePassphrase {
-			return nil, errors.New("the configuration file of the stack says secretsprovider: passphrase, and none is set: set HUSK_CONFIG_PASSPHRASE")
-		}
-		return p, err
+		return newSecrets(ctx, k.Keys, k.config.w.backend, k.config)
 	case err != nil:
 		return nil, err
 	}

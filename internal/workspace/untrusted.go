@@ -133,7 +133,7 @@ func (s ownStacks) Load(ctx context.Context, name state.StackName) (*state.Conte
 // it could have this user's passphrase, key, or key service decrypt somebody else's secrets.
 func (c *Config) checkKey(ctx context.Context) error {
 	typ, named, err := c.key()
-	if !c.w.untrusted() || typ == "" || err != nil {
+	if !c.w.untrusted() || typ == "" && c.service() == "" || err != nil {
 		return err
 	}
 	snapshot, _, err := c.w.Read(ctx, c.Stack, true)
@@ -144,7 +144,7 @@ func (c *Config) checkKey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if typ != snapshot.Secrets.Type || !isSameJSON(named, snapshot.Secrets.State) {
+	if typ != "" && (typ != snapshot.Secrets.Type || !isSameJSON(named, snapshot.Secrets.State)) {
 		return fmt.Errorf("the project is not trusted, and the configuration of its stack %s does not name the key of the stack's state: its secrets are not decrypted", c.Stack)
 	}
 	return nil

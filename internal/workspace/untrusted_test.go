@@ -73,7 +73,8 @@ func TestUntrustedProjectsNameNoKey(t *testing.T) {
 	const salt = "encryptionsalt: v1:fozI5u6B030=:v1:F+6ZduKKd8G0/V7L:PGMFeIzwobWRKmEAzUdaQHqC5mMRIQ==\nconfig: {demo:token: {secure: 'v1:AAAA:BBBB'}}\n"
 	for name, file := range map[string]string{
 		"passphrase": salt,
-		"service":    "secretsprovider: cloud\nencryptionsalt: '{\"url\":\"hashivault://team?engine=sys\",\"encryptedKey\":\"AAAA\"}'\nconfig: {demo:token: {secure: 'v1:AAAA:BBBB'}}\n",
+		"service":    "secretsprovider: hashivault://team?engine=sys\nencryptedkey: AAAA\nconfig: {demo:token: {secure: 'v1:AAAA:BBBB'}}\n",
+		"of before":  "secretsprovider: cloud\nencryptionsalt: '{\"url\":\"hashivault://team?engine=sys\",\"encryptedKey\":\"AAAA\"}'\nconfig: {demo:token: {secure: 'v1:AAAA:BBBB'}}\n",
 		"user's key": "secretsprovider: husk-key\nencryptionsalt: '{}'\nconfig: {demo:token: {secure: 'v1:AAAA:BBBB'}}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,6 +95,19 @@ func TestUntrustedProjectsNameNoKey(t *testing.T) {
 			require.ErrorContains(t, err, "does not name the key of the stack's state")
 		})
 	}
+}
+
+// Nor does the file choose the key service of a stack that is made for it.
+func TestUntrustedProjectsChooseNoKeyService(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HUSK_BACKEND_URL", "file://"+filepath.ToSlash(t.TempDir()))
+	t.Setenv("HUSK_CONFIG_PASSPHRASE", "password")
+	w, err := untrusted(t, map[string]string{"Husk.yaml": "name: demo\n", "Husk.dev.yaml": "secretsprovider: command://theirs\n"})
+	require.NoError(t, err)
+	_, err = w.Stack("demo/dev")
+	require.NoError(t, err)
+	_, err = w.Lease(t.Context(), "dev", "up")
+	require.ErrorContains(t, err, "the configuration of its stack dev names a key, before there is such a stack")
 }
 
 // A stack that exists is not opened for a project that only calls itself like its own.

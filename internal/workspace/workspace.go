@@ -165,20 +165,23 @@ func newWorkspace(project *program.Project, b *backend.Backend, at place, o Opti
 // ServerKey names the key that a server keeps for the secrets of its stacks.
 const ServerKey = "husk://default"
 
-// newSecrets returns the secrets provider of a new stack: with a passphrase if one is set, else with the key that the
-// server of the stacks keeps, so that a run there can decrypt what it needs, and else with the user's key.
-func newSecrets(ctx context.Context, keys secrets.Keys, b *backend.Backend) (secrets.Provider, error) {
-	if keys.Withheld {
-		return keys.New(ctx)
+// newSecrets returns the secrets provider of a new stack: the one that its configuration names, or else with a passphrase if one is set,
+// with the key that the server of the stacks keeps, so that a run there can decrypt what it needs, or with the user's key.
+func newSecrets(ctx context.Context, keys secrets.Keys, b *backend.Backend, c *Config) (secrets.Provider, error) {
+	_, none := keys.Passphrase()
+	switch service := c.service(); {
+	case keys.Withheld:
+	case service != "":
+		return keys.NewCloud(ctx, service)
+	case !errors.Is(none, secrets.ErrNoKey):
+	case c.SecretsProvider() == secrets.TypePassphrase:
+		return nil, none
+	case b.Keys != nil:
+		if p, err := keys.NewCloud(ctx, ServerKey); !errors.Is(err, errors.ErrUnsupported) {
+			return p, err
+		}
 	}
-	if _, err := keys.Passphrase(); !errors.Is(err, secrets.ErrNoKey) || b.Keys == nil {
-		return keys.New(ctx)
-	}
-	p, err := keys.NewCloud(ctx, ServerKey)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return keys.New(ctx)
-	}
-	return p, err
+	return keys.New(ctx)
 }
 
 // learningKeys returns keys whose passphrases become known secrets.

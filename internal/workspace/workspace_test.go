@@ -60,8 +60,6 @@ func TestSecretsOfOtherKeys(t *testing.T) {
 			"if Pulumi's service has encrypted the value, run pulumi stack change-secrets-provider passphrase"},
 		"named service": {"secretsprovider: default\nconfig: {demo:token: {secure: AAABAKd8xUjBbp4o}}\n",
 			`by a provider of type "default", and husk knows ["passphrase" "husk-key" "cloud"]`},
-		"cloud": {"secretsprovider: awskms://alias/x\nencryptedkey: AAAA\nconfig: {demo:token: {secure: v1:AAAA:BBBB}}\n",
-			"with Pulumi by: pulumi stack change-secrets-provider passphrase"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t, "password", map[string]string{"Pulumi.yaml": "name: demo\n", "Pulumi.dev.yaml": c.file})
@@ -71,6 +69,26 @@ func TestSecretsOfOtherKeys(t *testing.T) {
 			_, err = config.Entries(t.Context())
 			require.ErrorContains(t, err, `cannot decrypt the configuration key "demo:token" of Pulumi.dev.yaml`)
 			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+// A stack gets no other key than its file names.
+func TestNewStateIsNotMadeWithoutItsKeyService(t *testing.T) {
+	t.Setenv("VAULT_ADDR", "")
+	t.Setenv("VAULT_SERVER_URL", "")
+	for file, want := range map[string]string{
+		"secretsprovider: gcpkms://projects/p/team\nencryptedkey: AAAA\n": "run pulumi stack change-secrets-provider passphrase first",
+		"secretsprovider: gcpkms://projects/p/team\n":                     "run pulumi stack change-secrets-provider passphrase first",
+		"secretsprovider: hashivault://team\nencryptedkey: AAAA\n":        "set VAULT_ADDR",
+		"secretsprovider: hashivault://team\n":                            "set VAULT_ADDR",
+	} {
+		t.Run(file, func(t *testing.T) {
+			w := open(t, "password", map[string]string{"Pulumi.yaml": "name: demo\n", "Pulumi.dev.yaml": file})
+			require.ErrorContains(t, w.Init(t.Context(), "dev"), want)
+			stacks, err := w.Stacks(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, stacks)
 		})
 	}
 }

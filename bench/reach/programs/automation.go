@@ -135,10 +135,11 @@ func (at place) drive(ctx context.Context, e example, root string) error {
 	if err := os.WriteFile(certificates, web.certificates, 0o644); err != nil {
 		return err
 	}
+	keyLog := filepath.Join(root, "kms.log")
 	command := func(args ...string) *exec.Cmd {
 		return at.command(ctx, dir, []string{
 			"WEBSITES=" + server.URL, "TS_NODE_TRANSPILE_ONLY=true", "HTTPS_PROXY=" + web.URL, "SSL_CERT_FILE=" + certificates,
-			"KMS_KEY=1234", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret", "AWS_SESSION_TOKEN=token",
+			"KMS_KEY=1234", kmsLog + "=" + keyLog, "AWS_REGION=us-west-2", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret", "AWS_SESSION_TOKEN=token",
 		}, args...)
 	}
 	if err := at.translate(ctx, dir); err != nil {
@@ -216,7 +217,11 @@ func (at place) drive(ctx context.Context, e example, root string) error {
 		cron := command(with("cron", "0s")...)
 		return errors.Join(step(with("add"), "deployed server running at public IP 192.0.2.1", unchecked), reaps(cron))
 	}
-	return errors.Join(step(e.command, "", func() error { return sites.has(1) }), step(destroy, "", func() error { return sites.has(0) }))
+	err = errors.Join(step(e.command, "", func() error { return sites.has(1) }), step(destroy, "", func() error { return sites.has(0) }))
+	if e.way == "encrypts" {
+		err = errors.Join(err, asked(keyLog))
+	}
+	return err
 }
 
 // reaps runs a command until it says that it has destroyed one stack, and nothing else.

@@ -111,10 +111,17 @@ image) echo sha256:0 && sleep 1 ;;
 esac
 `
 
-// place is where programs run. bin has husk by the name of Pulumi's command, and docker.
+// place is where programs run. bin has husk by the name of Pulumi's command, docker, and aws.
 type place struct{ husk, in, modules, bin string }
 
 func main() {
+	if filepath.Base(os.Args[0]) == awsCommand {
+		if err := kms(os.Args[1:], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	at := place{}
 	flag.StringVar(&at.husk, "husk", "", "the program husk")
 	flag.StringVar(&at.in, "in", "", "directory of the checkouts, node_modules, and venv")
@@ -158,8 +165,14 @@ func run(ctx context.Context, at place, only string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	if err := os.Symlink(at.husk, filepath.Join(work, "pulumi")); err != nil {
+	self, err := os.Executable()
+	if err != nil {
 		return err
+	}
+	for name, program := range map[string]string{"pulumi": at.husk, awsCommand: self} {
+		if err := os.Symlink(program, filepath.Join(work, name)); err != nil {
+			return err
+		}
 	}
 	if err := os.WriteFile(filepath.Join(work, "docker"), []byte(docker), 0o755); err != nil {
 		return err

@@ -52,7 +52,7 @@ func Open(text string) (secrets.KeyService, error) {
 		return openAWS(u)
 	}
 	if err == nil && u.Scheme != vaultScheme && u.Scheme != commandScheme && u.Scheme != "" {
-		return nil, fmt.Errorf("husk knows the key services %s://KEY, of HashiCorp Vault, %s://KEY, of AWS, and %s://KEY, a command of yours in %s, which may ask %s",
+		return nil, fmt.Errorf("husk knows the key services %s://KEY, of HashiCorp Vault, %s://KEY, of AWS, and %s://KEY, a command of yours in %s, which may ask %s: for a stack that Pulumi has made, run pulumi stack change-secrets-provider passphrase first",
 			vaultScheme, awsScheme, commandScheme, CommandVariable, u.Scheme)
 	}
 	if err != nil || !keyPattern.Get().MatchString(u.Host) || u.Path != "" || u.User != nil {
