@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"go/build"
 	"io"
 	"io/fs"
 	"net/http"
@@ -135,9 +136,17 @@ func (at place) drive(ctx context.Context, e example, root string) error {
 	if err := os.WriteFile(certificates, web.certificates, 0o644); err != nil {
 		return err
 	}
-	keyLog := filepath.Join(root, "kms.log")
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return err
+	}
+	home, keyLog := filepath.Join(root, "home"), filepath.Join(root, "kms.log") // some examples keep their stacks in the user's home
+	if err := os.Mkdir(home, 0o700); err != nil {
+		return err
+	}
 	command := func(args ...string) *exec.Cmd {
 		return at.command(ctx, dir, []string{
+			"HOME=" + home, "XDG_CACHE_HOME=" + cache, "GOPATH=" + build.Default.GOPATH,
 			"WEBSITES=" + server.URL, "TS_NODE_TRANSPILE_ONLY=true", "HTTPS_PROXY=" + web.URL, "SSL_CERT_FILE=" + certificates,
 			"KMS_KEY=1234", kmsLog + "=" + keyLog, "AWS_REGION=us-west-2", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret", "AWS_SESSION_TOKEN=token",
 		}, args...)
