@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -272,6 +273,12 @@ func TestStackConfigChangedByOthers(t *testing.T) {
 	var failed [32]error
 	for i := range failed {
 		c := read()
+		if runtime.GOOS == "windows" { // no directory can be locked there
+			c = read()
+			c.Set("shop:key"+strconv.Itoa(i), "value", false)
+			failed[i] = c.Save()
+			continue
+		}
 		all.Go(func() {
 			c.Set("shop:key"+strconv.Itoa(i), "value", false)
 			failed[i] = c.Save()

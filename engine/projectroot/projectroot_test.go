@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,6 +66,7 @@ func TestNothingLeadsOutside(t *testing.T) {
 			"Remove":    r.Remove(filepath.Join(name, "x")),
 			"Rename":    r.Rename("enough", filepath.Join(name, "x")),
 			"Rename to": r.Rename(filepath.Join(name, "x"), "y"),
+			"Alone":     r.Alone(filepath.Join(name, "x"), func() error { return nil }),
 		} {
 			require.Error(t, err, "%s of %s", method, name)
 			require.ErrorIs(t, err, projectroot.ErrOutside, "%s of %s", method, name)
@@ -216,6 +219,36 @@ func TestWhatIsWritten(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "canary", string(text))
 		}
+	}
+}
+
+// One changes a file, and the others wait.
+func TestChangesAlone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no directory can be locked there")
+	}
+	for _, trust := range []projectroot.Trust{projectroot.Untrusted, projectroot.Trusted} {
+		project, _ := tree(t)
+		r := projectroot.New(project, trust)
+		require.NoError(t, r.Alone("absent/deep/counter", func() error { return r.WriteFile("absent/deep/counter", nil, 0o600) }))
+		var all sync.WaitGroup
+		var failed [8]error
+		for i := range failed {
+			all.Go(func() {
+				failed[i] = r.Alone("absent/deep/counter", func() error {
+					text, err := r.ReadFile("absent/deep/counter", limit)
+					return errors.Join(err, r.WriteFile("absent/deep/counter", append(text, '1'), 0o600))
+				})
+			})
+		}
+		all.Wait()
+		require.NoError(t, errors.Join(failed[:]...))
+		text, err := r.ReadFile("absent/deep/counter", limit)
+		require.NoError(t, err)
+		require.Len(t, text, len(failed))
+		failure := errors.New("the change fails")
+		require.ErrorIs(t, r.Alone("absent/deep/counter", func() error { return failure }), failure)
+		require.Error(t, r.Alone("deep/main.yaml/below", func() error { return nil }), "a file is no directory")
 	}
 }
 

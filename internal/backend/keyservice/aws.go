@@ -67,10 +67,7 @@ func openAWS(u *url.URL) (secrets.KeyService, error) {
 	}
 	slices.Sort(a.options)
 	if len(encryptionContext) > 0 {
-		text, err := json.Marshal(encryptionContext)
-		if err != nil {
-			return nil, err
-		}
+		text, _ := json.Marshal(encryptionContext) // of texts, it does not fail
 		a.keyOptions = []string{"--encryption-context=" + string(text)}
 	}
 	return a, nil
