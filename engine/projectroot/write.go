@@ -49,9 +49,12 @@ const (
 )
 
 // Alone calls change, which reads a file and writes it, while no other process does so in the same directory. It makes the
-// directory if it is missing. Systems and file systems that cannot lock a directory call change at once.
+// directory if it is missing. Where a directory cannot be locked, by the system or by this user, it calls change at once.
 func (r *Root) Alone(name string, change func() error) error {
 	dir, err := r.openDir(filepath.Dir(name))
+	if errors.Is(err, fs.ErrPermission) { // it may be one that nobody may list
+		return change()
+	}
 	if err != nil {
 		return err
 	}
