@@ -32,27 +32,36 @@ func (p *Project) AddProvider(ctx context.Context, name, from, version string) e
 		return fmt.Errorf("cannot write the provider %q: %w", name, err)
 	}
 	written := strings.Join(strings.Fields(string(line)), " ")
+	return p.add(ctx, fmt.Sprintf("provider %q", name), "plugins.providers", written,
+		func(text []byte) ([]byte, error) { return withProvider(text, written) },
+		func(after *Project) bool {
+			return slices.ContainsFunc(after.Providers, func(o ProviderPlugin) bool { return o.Name == name && o.Source == from })
+		})
+}
+
+// add writes a declaration into the project file, which has it afterwards. The error says where to write it by hand.
+func (p *Project) add(ctx context.Context, what, below, declaration string, edit func(text []byte) ([]byte, error), has func(*Project) bool) error {
 	path := filepath.Join(p.Dir, p.File.Name)
-	text, err := p.readFile(path)
-	if err != nil {
-		return fmt.Errorf("cannot read the project: %w", err)
-	}
-	changed, err := withProvider(text, written)
-	if err == nil {
-		var after *Project
-		if after, err = ParseProject(ctx, p.Root, p.File.Name, changed); err == nil && !slices.ContainsFunc(after.Providers, func(o ProviderPlugin) bool {
-			return o.Name == name && o.Source == from
-		}) {
-			err = errors.New("it would not be understood")
+	return p.Root.Alone(path, func() error {
+		text, err := p.readFile(path)
+		if err != nil {
+			return fmt.Errorf("cannot read the project: %w", err)
 		}
-	}
-	if err != nil {
-		return fmt.Errorf("cannot add the provider %q to %s: %w\nwrite it under plugins.providers yourself:\n  %s", name, p.File.Name, err, written)
-	}
-	if err := p.writeFile(path, changed); err != nil {
-		return fmt.Errorf("cannot write the project: %w", err)
-	}
-	return nil
+		changed, err := edit(text)
+		if err == nil {
+			var after *Project
+			if after, err = ParseProject(ctx, p.Root, p.File.Name, changed); err == nil && !has(after) {
+				err = errors.New("it would not be understood")
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("cannot add the %s to %s: %w\nwrite it under %s yourself:\n  %s", what, p.File.Name, err, below, declaration)
+		}
+		if err := p.writeFile(path, changed); err != nil {
+			return fmt.Errorf("cannot write the project: %w", err)
+		}
+		return nil
+	})
 }
 
 func withProvider(text []byte, entry string) ([]byte, error) {
@@ -155,25 +164,9 @@ func (p *Project) AddLocalPackage(ctx context.Context, dir string) (Package, err
 
 // addDeclared writes the declaration of a package into the project file.
 func (p *Project) addDeclared(ctx context.Context, pkg Package, entry string) error {
-	path := filepath.Join(p.Dir, p.File.Name)
-	text, err := p.readFile(path)
-	if err != nil {
-		return fmt.Errorf("cannot read the project: %w", err)
-	}
-	changed, err := withPackage(text, pkg.Name, entry)
-	if err == nil {
-		var after *Project
-		if after, err = ParseProject(ctx, p.Root, p.File.Name, changed); err == nil && !declares(after, pkg) {
-			err = errors.New("it would not be understood")
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("cannot add the package %q to %s: %w\nwrite it under packages yourself:\n  %s", pkg.Name, p.File.Name, err, entry)
-	}
-	if err := p.writeFile(path, changed); err != nil {
-		return fmt.Errorf("cannot write the project: %w", err)
-	}
-	return nil
+	return p.add(ctx, fmt.Sprintf("package %q", pkg.Name), "packages", entry,
+		func(text []byte) ([]byte, error) { return withPackage(text, pkg.Name, entry) },
+		func(after *Project) bool { return declares(after, pkg) })
 }
 
 func declares(p *Project, pkg Package) bool {

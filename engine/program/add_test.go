@@ -1,9 +1,13 @@
 package program
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -102,4 +106,39 @@ func TestAddPackageByHand(t *testing.T) {
 	after, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, text, string(after))
+}
+
+// Commands that add providers and packages at once keep the declarations of each other.
+func TestDeclarationsAtOnce(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no directory can be locked there")
+	}
+	dir := t.TempDir()
+	const text = "name: shop\nplugins:\n  providers:\n    - {name: api, path: a.wasm}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Husk.yaml"), []byte(text), 0o600))
+	load := func() *Project {
+		t.Helper()
+		p, err := LoadProject(t.Context(), projectroot.New(dir, projectroot.Trusted))
+		require.NoError(t, err)
+		return p
+	}
+	var all sync.WaitGroup
+	var failed [16]error
+	for i := range failed {
+		p, name := load(), "p"+strconv.Itoa(i)
+		all.Go(func() {
+			if i%2 == 0 {
+				failed[i] = p.AddProvider(t.Context(), name, "acme/"+name, "")
+			} else {
+				failed[i] = p.AddPackage(t.Context(), Package{Name: name, Source: "api", Version: "1.0.0", Parameters: &Parameterization{Name: name, Version: "2.0.0", Value: []byte("v")}})
+			}
+		})
+	}
+	all.Wait()
+	require.NoError(t, errors.Join(failed[:]...))
+	p := load()
+	require.Len(t, p.Providers, 1+8)
+	for i := 1; i < len(failed); i += 2 {
+		require.Equal(t, "1.0.0", p.Package("p"+strconv.Itoa(i)).Version)
+	}
 }

@@ -103,31 +103,33 @@ func (w *Workspace) note(place, gone string) error {
 	if !w.notes() {
 		return nil
 	}
-	n, err := w.readNoted()
-	if err != nil {
-		return err
-	}
-	was := slices.Clone(n.Places)
-	n.Places = slices.DeleteFunc(n.Places, func(p string) bool { return p == gone })
-	if place != "" && !slices.Contains(n.Places, place) {
-		n.Places = append(n.Places, place)
-	}
-	if slices.Equal(was, n.Places) {
-		return nil
-	}
 	path := w.Project.Path(notedFile)
-	if len(n.Places) == 0 {
-		return w.Project.Root.Remove(path)
-	}
-	data, err := json.MarshalIndent(n, "", "  ")
-	if err == nil {
-		err = w.Project.Root.WriteFile(path, append(data, '\n'), 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("noting in %s where the stacks of this project are: %w", notedFile, err)
-	}
-	if place != "" {
-		w.remark(fmt.Sprintf("Noted in %s that the stacks are in %s. Commit the file: without it, somebody who has not logged in would create everything again.", notedFile, place))
-	}
-	return nil
+	return w.Project.Root.Alone(path, func() error {
+		n, err := w.readNoted()
+		if err != nil {
+			return err
+		}
+		was := slices.Clone(n.Places)
+		n.Places = slices.DeleteFunc(n.Places, func(p string) bool { return p == gone })
+		if place != "" && !slices.Contains(n.Places, place) {
+			n.Places = append(n.Places, place)
+		}
+		if slices.Equal(was, n.Places) {
+			return nil
+		}
+		if len(n.Places) == 0 {
+			return w.Project.Root.Remove(path)
+		}
+		data, err := json.MarshalIndent(n, "", "  ")
+		if err == nil {
+			err = w.Project.Root.WriteFile(path, append(data, '\n'), 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("noting in %s where the stacks of this project are: %w", notedFile, err)
+		}
+		if place != "" {
+			w.remark(fmt.Sprintf("Noted in %s that the stacks are in %s. Commit the file: without it, somebody who has not logged in would create everything again.", notedFile, place))
+		}
+		return nil
+	})
 }
