@@ -60,10 +60,10 @@ func openDetached(ctx context.Context, root *projectroot.Root, none *program.NoP
 	return w, w.finishRenaming(ctx)
 }
 
-// splitStack splits a name of a stack, [[organization/]project/]stack.
+// splitStack splits a name of a stack, [[organization/]project/]stack. In Pulumi, a user is an organization, too.
 func splitStack(given string) (project, stack string) {
 	parts := strings.Split(given, "/")
-	if len(parts) == 3 && parts[0] == state.Organization {
+	if len(parts) == 3 && (parts[0] == state.Organization || parts[0] == holder("").User) {
 		parts = parts[1:]
 	}
 	if len(parts) == 2 {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,6 +97,44 @@ func TestUntrustedProjectsNameNoKey(t *testing.T) {
 			require.ErrorContains(t, err, "does not name the key of the stack's state")
 		})
 	}
+}
+
+// The key of the stack's state may be one that a key service has encrypted.
+func TestUntrustedProjectsNameTheKeyOfTheirStack(t *testing.T) {
+	if _, err := exec.LookPath("base64"); err != nil || runtime.GOOS == "windows" {
+		t.Skip("no command for base64")
+	}
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("HUSK_BACKEND_URL", "file://"+filepath.ToSlash(t.TempDir()))
+	t.Setenv("HUSK_CONFIG_PASSPHRASE", "password")
+	bin, dir := t.TempDir(), t.TempDir()
+	const aws = "#!/bin/sh\ntext=$(base64 | tr -d '\\n')\necho \"{\\\"CiphertextBlob\\\": \\\"$text\\\", \\\"Plaintext\\\": \\\"$text\\\"}\"\n"
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "aws"), []byte(aws), 0o755))
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	files := map[string]string{"Husk.yaml": "name: demo\n", "Husk.dev.yaml": "secretsprovider: awskms://alias/team?region=us-west-2&context_for=husk\n"}
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	author, err := workspace.Open(t.Context(), projectroot.New(dir, projectroot.Trusted), workspace.Options{Remark: func(string) {}, Secrets: &redact.Secrets{}})
+	require.NoError(t, err)
+	require.NoError(t, author.Init(t.Context(), "dev"))
+	c, err := author.Config("dev")
+	require.NoError(t, err)
+	require.NoError(t, c.Set(t.Context(), "demo:token", nil, "hunter2", true))
+
+	text, err := os.ReadFile(filepath.Join(dir, "Husk.dev.yaml"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "encryptedkey: ")
+	files["Husk.dev.yaml"] = string(text)
+	w, err := untrusted(t, files)
+	require.NoError(t, err)
+	_, err = w.Stack("demo/dev")
+	require.NoError(t, err)
+	c, err = w.Config("dev")
+	require.NoError(t, err)
+	entries, err := c.Entries(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "hunter2", entries[0].Value)
 }
 
 // Nor does the file choose the key service of a stack that is made for it.

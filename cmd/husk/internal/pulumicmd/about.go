@@ -20,6 +20,9 @@ func (a *answers) whoami(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if !a.JSON {
+		return a.Printf("%s\n", who.User)
+	}
 	return a.WriteJSON(map[string]any{"user": who.User, "organizations": []string{state.Organization}, "url": who.Backend})
 }
 

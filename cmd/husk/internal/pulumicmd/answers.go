@@ -16,7 +16,7 @@ const timeLayout = "2006-01-02T15:04:05.000Z"
 // change has commands of Husk answer as Pulumi's.
 func (a *answers) change() {
 	a.find("version").RunE = a.version
-	a.orJSON("whoami", a.whoami)
+	a.find("whoami").RunE = a.whoami
 	a.orJSON("stack ls", a.OnStack(a.stacks))
 	history := a.orJSON("stack history", a.OnStack(a.history))
 	history.Flags().Int("page-size", 0, "")
