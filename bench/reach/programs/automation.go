@@ -61,6 +61,11 @@ func parseExamples(text string) (all []example, err error) {
 		default:
 			return nil, fmt.Errorf("%q is none of \"runs\", \"refused: TEXT\", and \"needs TEXT\"", columns[3])
 		}
+		if e.way == "works" {
+			if _, err := exec.LookPath(temporalCommand); err != nil {
+				e.needs = "the program " + temporalCommand + ", which has a server"
+			}
+		}
 		all = append(all, e)
 	}
 	return all, nil
@@ -222,6 +227,8 @@ func (at place) drive(ctx context.Context, e example, root string) error {
 			_ = command(with("up", "dev", key)...).Run()
 		}
 		return errors.Join(tunnel(3, "up", "dev", key), tunnel(3, "refresh", "dev"), tunnel(0, "destroy", "dev"))
+	case "works":
+		return work(ctx, command, e.command)
 	case "adds":
 		cron := command(with("cron", "0s")...)
 		return errors.Join(step(with("add"), "deployed server running at public IP 192.0.2.1", unchecked), reaps(cron))
@@ -266,13 +273,14 @@ func during(cmd *exec.Cmd, do func() error) error {
 	return err
 }
 
-// grants are the providers that the project files list, with what they may do. aws and azure are the stand-ins of this directory,
-// and postgresql is the one in examples/providers.
+// grants are the providers that the project files list, with what they may do. aws, azure, and azure-native are the stand-ins of this
+// directory, and postgresql is the one in examples/providers.
 const grants = `
 plugins:
   providers:
     - {name: aws, path: %[1]s/aws.wasm, grants: {http: ["%[2]s"], env: [WEBSITES]}}
     - {name: azure, path: %[1]s/azure.wasm}
+    - {name: azure-native, path: %[1]s/azure-native.wasm}
     - {name: postgresql, path: %[1]s/postgresql.wasm, grants: {tcp: ["localhost:5432"]}}
     - {name: random, path: %[1]s/random.wasm}
 `

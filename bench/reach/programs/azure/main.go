@@ -1,55 +1,6 @@
-// Command azure is a provider that stands in for Pulumi's package azure in public programs. It keeps what it is told of resources, with
-// names, subnets, and a public address of nothing.
+// Command azure is a provider that stands in for Pulumi's package azure in public programs.
 package main
 
-import (
-	"context"
-	"strconv"
-	"strings"
+import "github.com/husk-dev/husk/bench/reach/programs/standin/azure"
 
-	"github.com/husk-dev/husk/abi"
-	"github.com/husk-dev/husk/abi/property"
-	"github.com/husk-dev/husk/bench/reach/programs/standin"
-	"github.com/husk-dev/husk/guest-sdk/guest"
-)
-
-func main() {
-	guest.ServeProvider(provider{standin.Provider{Name: "azure", Version: "4.0.0"}})
-}
-
-type provider struct{ standin.Provider }
-
-func (provider) Create(_ context.Context, r abi.CreateRequest) (abi.CreateResponse, error) {
-	id := "/subscriptions/0/" + strings.ToLower(r.URN.Stack()+"-"+r.Name)
-	return abi.CreateResponse{ID: id, State: made(r.Name, id, r.Inputs)}, nil
-}
-
-func (provider) Update(_ context.Context, r abi.UpdateRequest) (abi.UpdateResponse, error) {
-	return abi.UpdateResponse{State: made(r.Name, r.ID, r.News)}, nil
-}
-
-func (provider) Delete(context.Context, abi.DeleteRequest) error { return nil }
-
-func (provider) Invoke(_ context.Context, r abi.InvokeRequest) (abi.InvokeResponse, error) {
-	if r.Token != "azure:network/getPublicIP:getPublicIP" {
-		return abi.InvokeResponse{}, abi.NewError(abi.ErrorKindUnimplemented, "the stand-in does not have the function "+r.Token)
-	}
-	return abi.InvokeResponse{Result: r.Args.With("id", property.String("/subscriptions/0/ip")).With("ipAddress", property.String("192.0.2.1"))}, nil
-}
-
-// made returns the state of a resource: its inputs, and what programs read.
-func made(name, id string, inputs property.Map) property.Map {
-	state := inputs
-	if standin.Text(inputs, "name") == "" {
-		state = state.With("name", property.String(name))
-	}
-	if subnets, is := inputs.Get("subnets").AsArray(); is {
-		all := make([]property.Value, 0, len(subnets))
-		for i, subnet := range subnets {
-			of, _ := subnet.AsObject()
-			all = append(all, property.Object(of.With("id", property.String(id+"/subnets/"+strconv.Itoa(i)))))
-		}
-		state = state.With("subnets", property.Array(all...))
-	}
-	return state
-}
+func main() { azure.Serve("azure", "4.0.0", "azure:network/getPublicIP:getPublicIP") }
