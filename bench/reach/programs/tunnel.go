@@ -19,7 +19,7 @@ import (
 )
 
 // postgres is a server of PostgreSQL at its port, where the example looks for it at the end of a tunnel. It stands in for an instance of
-// RDS: the provider aws has it create the master user with PUT, and drop that with DELETE.
+// RDS. The provider aws creates the master user with PUT, and drops it with DELETE.
 type postgres struct {
 	// dir has all its files, and programs its programs.
 	dir, programs string

@@ -495,7 +495,7 @@ func TestWaysAroundApproval(t *testing.T) {
 			require.GreaterOrEqual(t, code, http.StatusMovedPermanently, at)
 			require.Equal(t, runapi.Waiting, b.run(ann, one.ID).State, at)
 		}
-		// Whatever else puts a run in the queue has it not begin.
+		// A run that got into the queue in another way does not begin.
 		require.NoError(t, b.server.Exec(t.Context(), "UPDATE husk_runs SET state = 'queued', previewing = 0, ready = 1 WHERE id = ?", one.ID))
 		require.Nil(t, b.next(worker, "w", nil))
 		require.Equal(t, "nobody has approved it", b.run(ann, one.ID).Reason)

@@ -344,8 +344,7 @@ func TestPassiveServers(t *testing.T) {
 	})
 }
 
-// apart runs a test with a server whose clock is an hour behind that of its database, and with one whose clock is as far ahead. It is told how
-// far the database is ahead.
+// apart calls test twice: with a server whose clock is an hour behind its database's, and with one an hour ahead. ahead is the database's lead.
 func apart(t *testing.T, test func(t *testing.T, o server.Options, ahead time.Duration)) {
 	p := postgrestest.Start(t)
 	for name, ahead := range map[string]time.Duration{"behind": time.Hour, "ahead": -time.Hour} {
@@ -399,7 +398,7 @@ func TestClocksOfServersDoNotMatterToTimers(t *testing.T) {
 	})
 }
 
-// TestClocksOfServersDoNotMatter has a server whose clock is not that of its database.
+// The server's clock differs from its database's.
 func TestClocksOfServersDoNotMatter(t *testing.T) {
 	apart(t, func(t *testing.T, o server.Options, ahead time.Duration) {
 		b := open(t, o)
