@@ -32,8 +32,8 @@ type example struct {
 	way, text string
 	// command is the command line in the example's README.
 	command []string
-	// shows is the third column, a description of the example. needs names what the example needs and no stand-in provides, and refusal is a
-	// text of the error that refuses it. Both are empty if the example runs.
+	// shows is the third column, a description of the example. needs names a program that the example needs and PATH does not have, and
+	// refusal is a text of the error that refuses it. Both are empty if the example runs.
 	shows, needs, refusal string
 }
 
@@ -54,17 +54,15 @@ func parseExamples(text string) (all []example, err error) {
 		kind, of, _ := strings.Cut(columns[3], " ")
 		switch kind {
 		case "runs":
-		case "needs":
-			e.needs = of
+			if with, is := strings.CutPrefix(of, "with "); is {
+				if _, err := exec.LookPath(with); err != nil {
+					e.needs = "the program " + with
+				}
+			}
 		case "refused:":
 			e.refusal = of
 		default:
-			return nil, fmt.Errorf("%q is none of \"runs\", \"refused: TEXT\", and \"needs TEXT\"", columns[3])
-		}
-		if e.way == "works" {
-			if _, err := exec.LookPath(temporalCommand); err != nil {
-				e.needs = "the program " + temporalCommand + ", which has a server"
-			}
+			return nil, fmt.Errorf("%q is none of \"runs\", \"runs with PROGRAM\", and \"refused: TEXT\"", columns[3])
 		}
 		all = append(all, e)
 	}
