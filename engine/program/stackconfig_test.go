@@ -310,6 +310,15 @@ func TestStackConfigChangedByOthers(t *testing.T) {
 	require.ErrorContains(t, b.Save(), "shop:list[1] cannot be set")
 	require.Equal(t, before, fileText(t, b.Path))
 
+	// A change that failed is none.
+	a, b = read(), read()
+	require.Error(t, b.SetAt("shop:list", property.Path{property.Index(1)}, "b", false))
+	b.Set("shop:after", "failure", false)
+	a.Set("shop:before", "failure", false)
+	require.NoError(t, a.Save())
+	require.NoError(t, b.Save())
+	require.Subset(t, read().Keys(), []string{"shop:before", "shop:after"})
+
 	// A secret is of the key that the file named as it was encrypted.
 	a, b = read(), read()
 	c := read()

@@ -1,8 +1,11 @@
 package program
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -217,4 +220,186 @@ func (c *StackConfig) TextAt(key string, path property.Path, decrypt func(cipher
 	}
 	text, err = ConfigText(part)
 	return text, true, err
+}
+
+// edit makes a change, and keeps it for [StackConfig.Save].
+func (c *StackConfig) edit(change func(*StackConfig) error) error {
+	err := change(c)
+	if err == nil {
+		c.edits = append(c.edits, change)
+	}
+	return err
+}
+
+// setText sets a top-level key, before config as in Pulumi; empty text removes it.
+func (c *StackConfig) setText(name, text string) {
+	before := c.text(name)
+	if before == text {
+		return
+	}
+	_ = c.edit(func(c *StackConfig) error { // it fails only later
+		if now := c.text(name); now != before && now != text {
+			return c.otherKey()
+		}
+		c.putText(name, text)
+		return nil
+	})
+}
+
+// otherKey is the error for a file in which something else encrypts secrets than when it was read.
+func (c *StackConfig) otherKey() error {
+	return fmt.Errorf("another command has changed what encrypts the secrets of %s: run this one again", filepath.Base(c.Path))
+}
+
+func (c *StackConfig) putText(name, text string) {
+	i := field(c.root, func(key string) bool { return key == name })
+	switch {
+	case text == "" && i >= 0:
+		c.root.Content = slices.Delete(c.root.Content, i, i+2)
+	case text == "":
+	case i >= 0:
+		c.root.Content[i+1] = scalar(text)
+	default:
+		c.root.Content = slices.Insert(c.root.Content, c.keysBeforeConfig(), scalar(name), scalar(text))
+	}
+}
+
+func (c *StackConfig) keysBeforeConfig() int {
+	if i := field(c.root, func(key string) bool { return key == "config" }); i >= 0 {
+		return i
+	}
+	return len(c.root.Content)
+}
+
+// scalar returns a node of text, quoted if YAML would read something else.
+func scalar(text string) *yaml.Node {
+	n := &yaml.Node{}
+	n.SetString(text)
+	return n
+}
+
+// Set sets a key to text, or to the ciphertext of an encrypted text.
+func (c *StackConfig) Set(key, text string, encrypted bool) {
+	_ = c.SetAt(key, nil, text, encrypted) // a whole value can be set
+}
+
+func (c *StackConfig) put(key, text string, encrypted bool) {
+	config := c.section("config")
+	if config == nil || config.Kind != yaml.MappingNode {
+		config = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		if i := field(c.root, func(k string) bool { return k == "config" }); i >= 0 {
+			c.root.Content[i+1] = config
+		} else {
+			c.root.Content = append(c.root.Content, scalar("config"), config)
+		}
+	}
+	config.Style = 0 // {} would grow along its line
+	value := scalar(text)
+	if encrypted {
+		value = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{scalar("secure"), value}}
+	}
+	if i := c.find(config, key); i >= 0 {
+		value.LineComment = config.Content[i+1].LineComment
+		config.Content[i+1] = value
+	} else {
+		config.Content = append(config.Content, scalar(key), value)
+		c.found = nil
+	}
+}
+
+// Encrypt replaces the ciphertexts of the file. If change returns an error, none is replaced.
+func (c *StackConfig) Encrypt(change func(ciphertext string) (string, error)) error {
+	return c.edit(func(c *StackConfig) error { return c.encrypt(change) })
+}
+
+func (c *StackConfig) encrypt(change func(ciphertext string) (string, error)) error {
+	next := make(map[*yaml.Node]string)
+	var find func(n *yaml.Node) error
+	find = func(n *yaml.Node) error {
+		if n.Kind == yaml.MappingNode && len(n.Content) == 2 && n.Content[0].Value == "secure" && n.Content[1].Kind == yaml.ScalarNode {
+			changed, err := change(n.Content[1].Value)
+			next[n.Content[1]] = changed
+			return err
+		}
+		for _, child := range n.Content {
+			if err := find(child); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	config := c.config()
+	for i := 1; i < len(config.Content); i += 2 {
+		if err := find(config.Content[i]); err != nil {
+			return fmt.Errorf("the configuration key %q of %s: %w", config.Content[i-1].Value, filepath.Base(c.Path), err)
+		}
+	}
+	for n, text := range next {
+		n.SetString(text)
+	}
+	return nil
+}
+
+// Remove removes a key given by its full name, and reports whether it was set.
+func (c *StackConfig) Remove(key string) bool { return c.RemoveAt(key, nil) }
+
+func (c *StackConfig) remove(key string) bool {
+	config := c.config()
+	i := c.find(config, key)
+	if i < 0 {
+		return false
+	}
+	config.Content = slices.Delete(config.Content, i, i+2)
+	c.found = nil
+	return true
+}
+
+// Save writes the file if something was changed, as an atomic write. If another process has changed the file since it was read,
+// both changes are kept: the ones of c are made again. The error is nil then, too, unless they cannot be made any more.
+func (c *StackConfig) Save() error {
+	if len(c.edits) == 0 {
+		return nil
+	}
+	return c.project.Root.Alone(c.Path, func() error {
+		if err := c.renew(); err != nil {
+			return err
+		}
+		return c.write()
+	})
+}
+
+// renew reads the file again if it has changed, and makes the edits there.
+func (c *StackConfig) renew() error {
+	text, err := c.project.readFile(c.Path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("cannot read the stack's configuration: %w", err)
+	}
+	if bytes.Equal(text, c.content) {
+		return nil
+	}
+	now, err := c.project.parseStackConfig(c.Path, text)
+	if err != nil {
+		return err
+	}
+	for _, edit := range c.edits {
+		if err := now.edit(edit); err != nil {
+			return err
+		}
+	}
+	*c = *now
+	return nil
+}
+
+func (c *StackConfig) write() error {
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := errors.Join(encoder.Encode(c.document), encoder.Close()); err != nil {
+		return fmt.Errorf("cannot write %s: %w", c.Path, err)
+	}
+	if err := c.project.writeFile(c.Path, b.Bytes()); err != nil {
+		return fmt.Errorf("cannot write the stack's configuration: %w", err)
+	}
+	c.content, c.edits = b.Bytes(), nil
+	return nil
 }
