@@ -39,7 +39,8 @@ func (p *Project) AddProvider(ctx context.Context, name, from, version string) e
 		})
 }
 
-// add writes a declaration into the project file, which has it afterwards. The error says where to write it by hand.
+// add changes the project file with edit, and returns an error if that fails or if has reports that the changed project lacks the
+// declaration. The error says where to write it by hand.
 func (p *Project) add(ctx context.Context, what, below, declaration string, edit func(text []byte) ([]byte, error), has func(*Project) bool) error {
 	path := filepath.Join(p.Dir, p.File.Name)
 	return p.Root.Alone(path, func() error {

@@ -13,8 +13,8 @@ import (
 // temporalCommand is the program of Temporal's server and of its clients.
 const temporalCommand = "temporal"
 
-// work runs a worker for a server of Temporal at its port, and has it run the workflow of the example, which makes a virtual machine and removes
-// it after five minutes. command returns a command.
+// work starts a server of Temporal and the example's worker, and waits for the example's workflow, which makes a virtual machine and removes it
+// after five minutes. It returns an error if one of them fails. command returns a command.
 func work(ctx context.Context, command func(args ...string) *exec.Cmd, worker []string) error {
 	return during(command(temporalCommand, "server", "start-dev", "--headless", "--log-level=error"), func() error {
 		for until := time.Now().Add(time.Minute); ; time.Sleep(time.Second) {

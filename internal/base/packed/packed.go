@@ -24,3 +24,12 @@ func Open(archive []byte) fs.FS {
 	}
 	return files
 }
+
+// Text returns a file of an archive. It panics if there is none.
+func Text(archive []byte, name string) string {
+	text, err := fs.ReadFile(Open(archive), name)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}

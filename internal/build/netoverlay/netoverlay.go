@@ -92,15 +92,10 @@ func added() map[string]string {
 	constants := strings.NewReplacer(
 		"{{"+".Unavailable}}", strconv.Itoa(int(abi.ErrorKindUnavailable)), "{{"+".FromHost}}", strconv.Itoa(int(abi.ErrorOriginHost)),
 	)
-	sources, all := packed.Open(archive), make(map[string]string)
-	for name, from := range map[string]string{"net/husk_wasip1.go": "net.go.txt", "net/http/husk_wasip1.go": "http.go.txt"} {
-		text, err := fs.ReadFile(sources, from)
-		if err != nil {
-			panic(err) // the program is broken
-		}
-		all[name] = constants.Replace(string(text))
+	return map[string]string{
+		"net/husk_wasip1.go":      constants.Replace(packed.Text(archive, "net.go.txt")),
+		"net/http/husk_wasip1.go": constants.Replace(packed.Text(archive, "http.go.txt")),
 	}
-	return all
 }
 
 // toolchain is the Go that builds a module.

@@ -3,7 +3,6 @@ package known
 
 import (
 	_ "embed"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -19,12 +18,8 @@ var archive []byte
 
 // modules are the Go modules of known.txt, by name or address.
 var modules = sync.OnceValue(func() map[string]string {
-	text, err := fs.ReadFile(packed.Open(archive), "known.txt")
-	if err != nil {
-		panic(err) // the program is broken
-	}
 	all := map[string]string{}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(packed.Text(archive, "known.txt")) {
 		if fields := strings.Fields(line); len(fields) == 2 && fields[0] != "#" {
 			all[fields[0]] = fields[1]
 		}
