@@ -480,6 +480,9 @@ const pendingCode = 4
 // taken it over, may not heed that, and would have its place for ever.
 var killTime = 30 * time.Second
 
+// outputTime is how long the orphaned children of a run may keep its output open.
+var outputTime = 10 * time.Second
+
 // lostTime is how long a run that was taken from the worker may take to end its steps: longer than a call of a project that is not
 // trusted.
 const lostTime = time.Hour
@@ -488,8 +491,6 @@ const lostTime = time.Hour
 func (w *worker) wait(stop, kill context.Context, claim *runapi.Claim, j *journal, p *process, cmd *exec.Cmd, plan string) done {
 	out, errs := j.lines(runapi.Out), j.lines(runapi.Err)
 	cmd.Stdout, cmd.Stderr = out, errs
-	// Its orphaned children may keep its output open.
-	const outputTime = 10 * time.Second
 	cmd.WaitDelay = outputTime
 	detach(cmd)
 	if err := cmd.Start(); err != nil {

@@ -314,6 +314,7 @@ func runOnce(t *testing.T, o worker.Options, previews ...bool) (end runapi.End) 
 
 // The process of a run that goes on elsewhere is killed with all that it has started.
 func TestALostRunLeavesNothing(t *testing.T) {
+	worker.KillSoon(t)
 	content, info := pack(t)
 
 	dir := t.TempDir()

@@ -113,6 +113,7 @@ func fencedEnding(t *testing.T, b *backend.Backend) {
 func Endings(t *testing.T, open func(n int) *backend.Backend, cause func(*rand.Rand)) {
 	const (
 		runs, turns = 3, 15
+		many        = 300 // refusals: what arrived late has taken a lease for nobody
 		pause       = 30 * time.Millisecond
 	)
 	first := open(0)
@@ -138,13 +139,16 @@ func Endings(t *testing.T, open func(n int) *backend.Backend, cause func(*rand.R
 	confirmed := make([][][]byte, runs)
 	for n, b := range backends {
 		work.Go(func() {
-			for turn := 0; turn < turns; {
+			for turn, refused := 0, 0; turn < turns; {
 				l, err := b.State.Lease(ctx, name, state.Holder{PID: n})
 				if err != nil {
+					if refused++; refused%many == 0 {
+						_ = b.State.Break(ctx, name)
+					}
 					time.Sleep(time.Millisecond)
 					continue
 				}
-				turn++
+				turn, refused = turn+1, 0
 				updates, err := b.State.History(backend.WithToken(ctx, l.Token()), name)
 				if err != nil {
 					_ = l.Release(ctx)

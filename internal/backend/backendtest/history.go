@@ -59,8 +59,9 @@ func History(t *testing.T, open func(n int) state.Store, faults ...Fault) {
 
 const (
 	writers = 3
-	// turns is how often each writer wants the lease at least.
-	turns = 12
+	// turns is how often each writer wants the lease at least. With -short, that and the faults are a part of it.
+	turns     = 12
+	shortPart = 4
 	// pause is the longest time between faults.
 	pause = 40 * time.Millisecond
 )
@@ -74,8 +75,12 @@ func (c Case) Run(t *testing.T) {
 	}
 	require.NoError(t, stores[0].Create(t.Context(), name, logCheckpoint(nil)))
 	h := &history{start: time.Now(), seed: seed(t), local: c.Local, left: make([]atomic.Int64, len(c.Faults))}
+	part := 1
+	if testing.Short() {
+		part = shortPart
+	}
 	for i, f := range c.Faults {
-		h.left[i].Store(int64(f.Times))
+		h.left[i].Store(int64((f.Times + part - 1) / part))
 	}
 	done := make(chan struct{})
 	var causing, work sync.WaitGroup
@@ -91,8 +96,8 @@ func (c Case) Run(t *testing.T) {
 	for n := range writers {
 		work.Go(func() {
 			w := &writer{t: t, n: n, store: stores[n], history: h, random: h.random(n)}
-			for turn := 0; turn < turns || h.goesOn() && !t.Failed(); turn++ {
-				if turn >= turns {
+			for turn := 0; turn < turns/part || h.goesOn() && !t.Failed(); turn++ {
+				if turn >= turns/part {
 					time.Sleep(pause) // so that what happens rarely makes no long history
 				}
 				w.turn()

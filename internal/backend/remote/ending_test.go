@@ -54,6 +54,7 @@ func (l stuckLease) Release(ctx context.Context) error {
 
 // TestLocksThatCannotBeReleased has a server be unable to end a lease. The client is told so, and can try again.
 func TestLocksThatCannotBeReleased(t *testing.T) {
+	t.Parallel()
 	stacks := *newStacks(t)
 	kept := &stuckStore{Resumer: stacks.State.(backend.Resumer)}
 	stacks.State = kept
@@ -79,6 +80,9 @@ func TestLocksThatCannotBeReleased(t *testing.T) {
 // TestEndingsThatTakeLong has the end of a lease reach the server only after a sign of life of its client: sending what a
 // run leaves may take longer than a lease lasts without one.
 func TestEndingsThatTakeLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a client gives a sign of life each ten seconds")
+	}
 	t.Parallel()
 	const attempt = 14 * time.Second // in which a client gives a sign of life, and does not send the call again
 	_, handler := serve(t, newStacks(t))
@@ -110,6 +114,7 @@ func TestEndingsThatTakeLong(t *testing.T) {
 // TestEndingsWithTooManyModules has a client claim to have used more modules than any run does: keeping each on takes the
 // server a step of its own.
 func TestEndingsWithTooManyModules(t *testing.T) {
+	t.Parallel()
 	server, _ := serve(t, newStacks(t))
 	b := open(t, server.URL, "all")
 	stack := state.StackName{Project: "p", Name: "s"}
@@ -137,6 +142,7 @@ func (noRecords) Put(context.Context, state.StackName, string, []byte) error {
 // TestEndingsWithoutARecord has a server store all of an ending but the record of the run. Nothing is stored again, which
 // would be refused if another run had the lease by then.
 func TestEndingsWithoutARecord(t *testing.T) {
+	t.Parallel()
 	kept := newStacks(t)
 	kept.History = noRecords{kept.History}
 	_, handler := serve(t, kept)
@@ -166,6 +172,7 @@ func TestEndingsWithoutARecord(t *testing.T) {
 
 // What the process of a run has left may be anything: who has taken it over chooses how much memory its worker takes.
 func TestRecordsThatARunLeaves(t *testing.T) {
+	t.Parallel()
 	all, err := remote.ReadUnrecorded(strings.NewReader(`{"sequence":1}` + "\n" + `{"sequence":2`))
 	require.NoError(t, err)
 	require.Len(t, all, 1, "the last was cut off")
@@ -182,6 +189,7 @@ func TestRecordsThatARunLeaves(t *testing.T) {
 
 // The port of a server that has gone may be another program's by the next sign of life.
 func TestAClosedBackendSendsNoSignsOfLife(t *testing.T) {
+	t.Parallel()
 	server, _ := serve(t, newStacks(t))
 	b := open(t, server.URL, "all")
 	name := state.StackName{Project: "p", Name: "s"}

@@ -88,6 +88,7 @@ func (f file) clockJumps(t *testing.T) {
 
 // historyUnderFaults has other servers take the place of a server, and the clock of the store jump.
 func historyUnderFaults(t *testing.T) {
+	t.Parallel()
 	file := newFile(t)
 	kept, err := openFile(t.Context(), string(file))
 	require.NoError(t, err)
@@ -136,6 +137,7 @@ func startServer(t *testing.T, f file) (address string, kill func()) {
 
 // historyOfProcesses has the server and the writers be processes that are killed. What is left of a server is the file.
 func historyOfProcesses(t *testing.T) {
+	t.Parallel()
 	file := newFile(t)
 	address, kill := startServer(t, file)
 	var proxies []*faultproxy.Proxy

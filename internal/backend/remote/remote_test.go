@@ -70,6 +70,7 @@ func newStacks(t *testing.T) *backend.Backend {
 }
 
 func TestRemote(t *testing.T) {
+	t.Parallel()
 	through := func(t *testing.T) *backend.Backend {
 		server, _ := serve(t, newStacks(t))
 		return open(t, server.URL, "all")
@@ -98,6 +99,7 @@ func TestRemote(t *testing.T) {
 
 // The answer to each step of a lease gets lost, and then the connection.
 func TestLostAnswers(t *testing.T) {
+	t.Parallel()
 	server, _ := serve(t, newStacks(t))
 	proxy := faultproxy.Start(t, strings.TrimPrefix(server.URL, "http://"))
 	b := open(t, proxy.Address(), "all")
@@ -142,6 +144,7 @@ func TestLostAnswers(t *testing.T) {
 
 // TestModulesAreCollected has a server remove modules that no stack names, for a client that cannot read all stacks.
 func TestModulesAreCollected(t *testing.T) {
+	t.Parallel()
 	ctx, file := t.Context(), filepath.Join(t.TempDir(), "stacks.db")
 	kept, err := sqlite.Open(ctx, "sqlite://"+filepath.ToSlash(file), t.TempDir())
 	require.NoError(t, err)
@@ -195,6 +198,7 @@ func TestModulesAreCollected(t *testing.T) {
 // Each call of a lease reaches another of two servers of the same stacks, and each answer gets lost, so that the call reaches the
 // other one, too. A server that is there for one call stands for those that are started again.
 func TestAnyServerServesAnyCall(t *testing.T) {
+	t.Parallel()
 	kept := newStacks(t)
 	ctx, name, other := t.Context(), state.StackName{Project: "p", Name: "s"}, state.StackName{Project: "p", Name: "other"}
 	var calls, lost atomic.Int32
@@ -261,6 +265,7 @@ func TestAnyServerServesAnyCall(t *testing.T) {
 
 // A balancer answers as it likes while the server behind it is gone. None of that ends a lease, and only the server does.
 func TestAnswersOfABalancer(t *testing.T) {
+	t.Parallel()
 	kept := newStacks(t)
 	handler := remote.Handler(accessTo(kept), intake.ProcessBudget())
 	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
@@ -293,6 +298,7 @@ func TestAnswersOfABalancer(t *testing.T) {
 
 // Answers that come without a mark, as those of earlier versions, and those that a proxy takes the mark from, are what they say.
 func TestAnswersWithoutAMark(t *testing.T) {
+	t.Parallel()
 	handler := remote.Handler(accessTo(newStacks(t)), intake.ProcessBudget())
 	var calls atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -315,6 +321,7 @@ func TestAnswersWithoutAMark(t *testing.T) {
 // A server that hangs for a while and then goes on begins no call whose client has given it up: it was sent again, and what was done
 // since is not to be undone.
 func TestACallThatWasGivenUpIsNotBegun(t *testing.T) {
+	t.Parallel()
 	kept := newStacks(t)
 	handler := remote.Handler(accessTo(kept), intake.ProcessBudget())
 	var body []byte
@@ -349,6 +356,7 @@ func TestACallThatWasGivenUpIsNotBegun(t *testing.T) {
 
 // The lease of a client that is gone ends by itself, by the clock of the store.
 func TestSilentClients(t *testing.T) {
+	t.Parallel()
 	file := newFile(t)
 	kept, err := openFile(t.Context(), string(file))
 	require.NoError(t, err)
@@ -378,6 +386,7 @@ func TestSilentClients(t *testing.T) {
 
 // An owner who has ended has no lease any more, and others keep theirs.
 func TestLeasesOfAnOwnerEnd(t *testing.T) {
+	t.Parallel()
 	kept := newStacks(t)
 	server, _ := serve(t, kept)
 	ctx, stacks := t.Context(), []state.StackName{{Project: "p", Name: "a"}, {Project: "p", Name: "b"}, {Project: "p", Name: "c"}}
@@ -455,6 +464,7 @@ func TestTokens(t *testing.T) {
 }
 
 func TestURLs(t *testing.T) {
+	t.Parallel()
 	for url, want := range map[string]string{
 		"https://":                    "form https://host",
 		"https://husk.example?a=b":    "form https://host",
@@ -471,6 +481,7 @@ func TestURLs(t *testing.T) {
 
 // What is no server of husk is told from one.
 func TestOtherServers(t *testing.T) {
+	t.Parallel()
 	for answer, want := range map[string]func(http.ResponseWriter, *http.Request){
 		`answered with "text/html"`:     func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/html") },
 		"404 Not Found: check the URL":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) },
@@ -492,6 +503,7 @@ func TestOtherServers(t *testing.T) {
 
 // A server that was never reached is not waited for, because its name or port may be wrong.
 func TestNoServer(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	address := server.URL
 	server.Close()
@@ -510,6 +522,7 @@ func TestNoServer(t *testing.T) {
 
 // Calls that no client sends are refused.
 func TestCallsOfNobody(t *testing.T) {
+	t.Parallel()
 	server, _ := serve(t, newStacks(t))
 	for path, body := range map[string]string{"load": "\xa0", "create": "\xa0", "lease": "\xff", "nothing": "\xa0", "append": "\xa1\x61x\x01"} {
 		req, err := http.NewRequest(http.MethodPost, server.URL+remote.Path+path, strings.NewReader(body))
@@ -526,6 +539,7 @@ func TestCallsOfNobody(t *testing.T) {
 // TestLeasesAreCounted has a client have as many leases as it may, also at other servers: those of others go on, and what one lease
 // took another one gets.
 func TestLeasesAreCounted(t *testing.T) {
+	t.Parallel()
 	file := newFile(t)
 	kept, err := openFile(t.Context(), string(file))
 	require.NoError(t, err)
@@ -563,6 +577,7 @@ func TestLeasesAreCounted(t *testing.T) {
 
 // TestEndingsWithModulesOfOthers has a run claim to have used a module that its token does not allow.
 func TestEndingsWithModulesOfOthers(t *testing.T) {
+	t.Parallel()
 	kept := newStacks(t)
 	own, others := backend.Digest([]byte("own")), backend.Digest([]byte("others"))
 	for _, content := range []string{"own", "others"} {
@@ -596,6 +611,7 @@ func TestEndingsWithModulesOfOthers(t *testing.T) {
 
 // TestServersThatCannotBeUsed tries URLs that are wrong in one thing.
 func TestServersThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.NotFound(w, nil) })
 	plain, secure := httptest.NewServer(handler), httptest.NewTLSServer(handler)
 	defer plain.Close()
@@ -620,6 +636,7 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 
 // TestCallsThatPanic has a call end in a panic, which its client is told of.
 func TestCallsThatPanic(t *testing.T) {
+	t.Parallel()
 	kept := newStacks(t)
 	handler := remote.Handler(func(*http.Request) (*remote.Access, error) {
 		return &remote.Access{Owner: "a client", Backend: kept, Writes: true, Allows: func(state.StackName, bool) bool { return true },
@@ -695,6 +712,7 @@ func (l lostDiskLease) Reset(context.Context, []byte) ([]string, error) {
 
 // TestNoPathOfTheServerIsTold has the files of a server fail, in each answer that has an error or the name of a file.
 func TestNoPathOfTheServerIsTold(t *testing.T) {
+	t.Parallel()
 	kept := newStacks(t)
 	for _, failure := range []error{
 		fmt.Errorf("the state: %w", &fs.PathError{Op: "open", Path: "/srv/canary/tenants/.husk-space-1", Err: syscall.EACCES}),
@@ -735,6 +753,7 @@ func TestNoPathOfTheServerIsTold(t *testing.T) {
 
 // TestServersThatLie has a server answer with names that would be those of other files, and errors that control a terminal.
 func TestServersThatLie(t *testing.T) {
+	t.Parallel()
 	for call, answers := range map[string][]map[string]any{
 		"list":      {{"stacks": []any{map[string]any{"Project": "..", "Name": "s"}}}, {"stacks": []any{map[string]any{"Project": "p", "Name": "a/../../b"}}}},
 		"runs/list": {{"names": []string{"../../../.bashrc"}}, {"names": []string{"a\x00"}}, {"names": []string{strings.Repeat("x", 10_000)}}},

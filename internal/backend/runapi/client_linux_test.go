@@ -20,6 +20,9 @@ import (
 // The machine of a server is gone without a word. All calls had one connection, which is given up for one to whichever server is at the
 // address now.
 func TestAMachineThatIsGone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the connection is given up after eight seconds")
+	}
 	var others atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor != 2 {

@@ -27,27 +27,30 @@ func serve(t *testing.T, handler http.HandlerFunc) *runapi.Client {
 // A server that says when to be asked again is asked then.
 func TestRetryAfter(t *testing.T) {
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
-		var asked, early atomic.Int64
-		var from time.Time
-		client := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodHead {
-				w.WriteHeader(http.StatusNotFound)
-				return
-			}
-			if asked.Add(1) == 1 {
-				from = time.Now()
-				w.Header().Set("Retry-After", "1")
-				w.WriteHeader(status)
-				return
-			}
-			if time.Since(from) < time.Second {
-				early.Add(1)
-			}
-			_, _ = io.Copy(io.Discard, r.Body)
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel()
+			var asked, early atomic.Int64
+			var from time.Time
+			client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodHead {
+					w.WriteHeader(http.StatusNotFound)
+					return
+				}
+				if asked.Add(1) == 1 {
+					from = time.Now()
+					w.Header().Set("Retry-After", "1")
+					w.WriteHeader(status)
+					return
+				}
+				if time.Since(from) < time.Second {
+					early.Add(1)
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+			})
+			require.NoError(t, client.SendBundle(t.Context(), "sha256:x", make([]byte, 4<<20)))
+			require.EqualValues(t, 2, asked.Load())
+			require.Zero(t, early.Load())
 		})
-		require.NoError(t, client.SendBundle(t.Context(), "sha256:x", make([]byte, 4<<20)))
-		require.EqualValues(t, 2, asked.Load())
-		require.Zero(t, early.Load())
 	}
 }
 

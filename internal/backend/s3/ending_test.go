@@ -28,6 +28,7 @@ func leased(t *testing.T, b *backend.Backend) (state.Lease, [][]byte) {
 
 // TestUpdatesThatComeLate has a run end, and its update arrive after the next run has read the history.
 func TestUpdatesThatComeLate(t *testing.T) {
+	t.Parallel()
 	for name, add := range map[string]func(t *testing.T, b *backend.Backend, l state.Lease, updates [][]byte) error{
 		"at the end of the next run": func(t *testing.T, b *backend.Backend, l state.Lease, updates [][]byte) error {
 			return b.Release(t.Context(), stack, l, backend.Ending{Updates: updates}).Err
@@ -83,6 +84,7 @@ func TestUpdatesThatComeLate(t *testing.T) {
 
 // TestTheHeadThatIsRemembered has a machine take a lease in the version of the head that it has left.
 func TestTheHeadThatIsRemembered(t *testing.T) {
+	t.Parallel()
 	var heads atomic.Int32
 	server := startWith(t, func(r *http.Request) {
 		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/stacks/p/s.json") {
@@ -134,6 +136,7 @@ func TestTheHeadThatIsRemembered(t *testing.T) {
 // TestLocksThatCannotBeReleased has a server refuse the end of a lease, which stays then. Whoever ended it is told so, and
 // may end it later.
 func TestLocksThatCannotBeReleased(t *testing.T) {
+	t.Parallel()
 	var refuses atomic.Bool
 	server := startWith(t, nil, func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPut || !strings.HasSuffix(r.URL.Path, "/stacks/p/s.json") || !refuses.Load() {
@@ -160,6 +163,7 @@ func TestLocksThatCannotBeReleased(t *testing.T) {
 // TestUpdatesAfterTheEnd has a process keep nothing of a history after its run has ended: a server has many stacks, and
 // runs go on.
 func TestUpdatesAfterTheEnd(t *testing.T) {
+	t.Parallel()
 	address := start(t, nil)
 	mine, others := open(t, address, "after"), open(t, address, "after")
 	require.NoError(t, mine.State.Create(t.Context(), stack, []byte("{}")))

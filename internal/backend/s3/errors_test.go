@@ -40,6 +40,7 @@ func answer(w http.ResponseWriter, status int, code string) {
 
 // TestRefusals checks what errors advise, and that a refused request is sent once.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		status       int
 		code, advice string
@@ -72,11 +73,13 @@ func TestRefusals(t *testing.T) {
 
 // TestBrokenRequests checks that a request which has not arrived as a whole, or at a bad moment, is sent again.
 func TestBrokenRequests(t *testing.T) {
+	t.Parallel()
 	for code, status := range map[string]int{
 		"IncompleteBody": http.StatusBadRequest, "RequestTimeout": http.StatusBadRequest, "SlowDown": http.StatusServiceUnavailable,
 		"ConditionalRequestConflict": http.StatusConflict, "TooManyRequests": http.StatusTooManyRequests, "InternalError": http.StatusInternalServerError,
 	} {
 		t.Run(code, func(t *testing.T) {
+			t.Parallel()
 			var requests sync.Map
 			server := startWith(t, nil, func(w http.ResponseWriter, r *http.Request) bool {
 				if _, again := requests.LoadOrStore(r.Method+r.URL.String(), true); again {
@@ -94,7 +97,7 @@ func TestBrokenRequests(t *testing.T) {
 
 // TestWrongEndpoints checks that what never answers as S3 does is given up before a command has waited for long.
 func TestWrongEndpoints(t *testing.T) {
-	useKey(t, "key", "secret", "")
+	t.Parallel()
 	check := func(url string) error {
 		// A wait as for a server that has answered before would end with another error.
 		const long = 40 * time.Second
@@ -111,6 +114,9 @@ func TestWrongEndpoints(t *testing.T) {
 		require.ErrorContains(t, check(plainURL+listener.Addr().String()), "check the endpoint in the URL")
 	})
 	t.Run("ends all connections", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("it is asked for five seconds")
+		}
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		defer listener.Close()
@@ -138,7 +144,6 @@ func TestWrongEndpoints(t *testing.T) {
 }
 
 func TestUnknownAuthority(t *testing.T) {
-	useKey(t, "key", "secret", "")
 	var handshakes atomic.Int32
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
@@ -175,6 +180,7 @@ func TestNoCredentials(t *testing.T) {
 
 // TestServerComesBack checks that a server which has answered before is waited for.
 func TestServerComesBack(t *testing.T) {
+	t.Parallel()
 	server := startWith(t, nil, nil)
 	b := openNew(t, server.address)
 	require.NoError(t, b.Check(t.Context()))
@@ -192,6 +198,7 @@ func TestServerComesBack(t *testing.T) {
 
 // TestProbeWithLostAnswers checks that a server which honours conditions is not refused because an answer gets lost.
 func TestProbeWithLostAnswers(t *testing.T) {
+	t.Parallel()
 	var lost, requests atomic.Int32
 	server := startWith(t, nil, nil)
 	inner := server.handler

@@ -17,6 +17,7 @@ import (
 // TestLockIsLostWhileValuesAreSaved takes a lock away after its holder has looked whether it has it, and before the server
 // has the values that it saves. No values are replaced unseen: the next holder reads them, or its own are refused.
 func TestLockIsLostWhileValuesAreSaved(t *testing.T) {
+	t.Parallel()
 	for name, readsBefore := range map[string]bool{"the next holder has read": true, "the next holder reads": false} {
 		t.Run(name, func(t *testing.T) {
 			var holding atomic.Bool
@@ -83,6 +84,7 @@ func TestLockIsLostWhileValuesAreSaved(t *testing.T) {
 // TestHistoryOfALostLock has a run that has read the history write it after its lock is lost. What the next holder writes
 // stays.
 func TestHistoryOfALostLock(t *testing.T) {
+	t.Parallel()
 	address := start(t, nil)
 	ctx := t.Context()
 	mine, others := open(t, address, "lost").State, open(t, address, "lost").State
@@ -112,6 +114,7 @@ func TestHistoryOfALostLock(t *testing.T) {
 // TestEndingOfALostLock has a run end whose lock another has taken away. It is told so, whatever the other has done since,
 // and its update is added to those of the other.
 func TestEndingOfALostLock(t *testing.T) {
+	t.Parallel()
 	for name, use := range map[string]func(t *testing.T, latter state.Lease){
 		"to nothing": func(*testing.T, state.Lease) {},
 		"to change the stack": func(t *testing.T, latter state.Lease) {
@@ -140,6 +143,7 @@ func TestEndingOfALostLock(t *testing.T) {
 // TestReleaseWhoseAnswerIsLost has another take the lock, and change the stack, before a run learns that its own release
 // has ended its lock.
 func TestReleaseWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
 	var loses atomic.Bool
 	var server *fakeServer
 	next := func() {}

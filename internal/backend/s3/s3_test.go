@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -51,7 +52,6 @@ func startServer(t *testing.T, change func(*http.Request)) *fakeServer {
 
 // startWith is start with a handler that may answer requests in place of the server.
 func startWith(t *testing.T, change func(*http.Request), answer func(http.ResponseWriter, *http.Request) bool) *fakeServer {
-	useKey(t, "key", "secret", "")
 	s := &fakeServer{address: "127.0.0.1:0", bucket: s3test.New(), fullCode: "XMinioStorageFull", status: http.StatusInsufficientStorage}
 	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if change != nil {
@@ -104,6 +104,7 @@ func openNew(t *testing.T, address string) *backend.Backend {
 }
 
 func TestS3(t *testing.T) {
+	t.Parallel()
 	server := startServer(t, nil)
 	bucket := plainURL + server.address
 	suites(t, bucket, func(proxies *[]*faultproxy.Proxy) []backendtest.Fault {
@@ -126,6 +127,10 @@ func TestS3(t *testing.T) {
 
 // TestMain is also that of the writers of TestS3.
 func TestMain(m *testing.M) {
+	if os.Getenv(keyVariable) == "" { // a server that the environment names has its own
+		_ = os.Setenv(keyVariable, "key")
+		_ = os.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	}
 	backendtest.Main(m, func(ctx context.Context, url string) (state.Store, error) {
 		b, err := s3.Open(ctx, named.ByOperator(url, "the test"), "")
 		if err != nil {
@@ -161,6 +166,7 @@ func (s *fakeServer) faults(t *testing.T, proxies *[]*faultproxy.Proxy) []backen
 
 // TestFullDisk has the server answer as MinIO does when its disks are full, or the quota of the bucket is used up.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	for code, status := range map[string]int{"XMinioStorageFull": http.StatusInsufficientStorage, "XMinioAdminBucketQuotaExceeded": http.StatusBadRequest, "QuotaExceeded": http.StatusForbidden} {
 		t.Run(code, func(t *testing.T) {
 			server := startServer(t, nil)
@@ -172,6 +178,7 @@ func TestFullDisk(t *testing.T) {
 
 // TestServersWithoutConditions checks that a server that ignores a condition is refused.
 func TestServersWithoutConditions(t *testing.T) {
+	t.Parallel()
 	for _, header := range []string{"If-None-Match", "If-Match"} {
 		t.Run(header, func(t *testing.T) {
 			address := start(t, func(r *http.Request) { r.Header.Del(header) })
@@ -190,6 +197,7 @@ func TestServersWithoutConditions(t *testing.T) {
 // TestProbedOnce counts the requests of commands that nobody has logged in for: one tries the server, and the next ones
 // of this machine know it.
 func TestProbedOnce(t *testing.T) {
+	t.Parallel()
 	var probes atomic.Int32
 	address := start(t, func(r *http.Request) {
 		if strings.Contains(r.URL.Path+r.URL.RawQuery, "probe") {
@@ -242,6 +250,7 @@ func TestURLs(t *testing.T) {
 }
 
 func TestNoBucket(t *testing.T) {
+	t.Parallel()
 	address := start(t, nil)
 	b, err := s3.Open(t.Context(), named.ByOperator("s3://nobody?endpoint=http://"+address+"&region=x&s3ForcePathStyle=true", "the test"), t.TempDir())
 	require.NoError(t, err)
@@ -250,6 +259,7 @@ func TestNoBucket(t *testing.T) {
 
 // TestLeaseOfAChangedStack has two processes change a stack in turn: each finds what the other has left.
 func TestLeaseOfAChangedStack(t *testing.T) {
+	t.Parallel()
 	address := start(t, nil)
 	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
 	mine, others := open(t, address, "turns").State, open(t, address, "turns").State
@@ -282,6 +292,7 @@ func TestLeaseOfAChangedStack(t *testing.T) {
 // TestLeaseThatIsLostWhileItIsTaken has another process take a lease away, and replace the checkpoint, while its holder
 // still reads the state: the objects of the journal disappear meanwhile.
 func TestLeaseThatIsLostWhileItIsTaken(t *testing.T) {
+	t.Parallel()
 	var meanwhile atomic.Pointer[func()]
 	server := startServer(t, func(r *http.Request) {
 		if !r.URL.Query().Has("list-type") {
@@ -318,6 +329,7 @@ func TestLeaseThatIsLostWhileItIsTaken(t *testing.T) {
 
 // TestMissingRecord removes the last record of a journal that its writer has ended.
 func TestMissingRecord(t *testing.T) {
+	t.Parallel()
 	server := startServer(t, nil)
 	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
 	store := open(t, server.address, "missing").State
@@ -352,6 +364,7 @@ func TestMissingRecord(t *testing.T) {
 // TestFullAfterARepeatedRequest has a proxy before the server send each write twice. The first is taken, and the second
 // refused because there is no space for it any more.
 func TestFullAfterARepeatedRequest(t *testing.T) {
+	t.Parallel()
 	server := startServer(t, nil)
 	ctx, name := t.Context(), state.StackName{Project: "p", Name: "s"}
 	store := open(t, server.address, "twice").State

@@ -39,9 +39,11 @@ func openURL(t *testing.T, url string) *backend.Backend {
 	return b
 }
 
-// useKey has the test use credentials.
+const keyVariable = "AWS_ACCESS_KEY_ID"
+
+// useKey has the test use other credentials than those of TestMain.
 func useKey(t *testing.T, key, secret, token string) {
-	t.Setenv("AWS_ACCESS_KEY_ID", key)
+	t.Setenv(keyVariable, key)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
 	t.Setenv("AWS_SESSION_TOKEN", token)
 }
