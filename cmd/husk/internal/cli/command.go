@@ -60,6 +60,9 @@ func Values(cmd *cobra.Command, do func(flag, value string)) { cmd.Flags().Visit
 
 func eachValue(do func(flag, value string)) func(*pflag.Flag) {
 	return func(flag *pflag.Flag) {
+		if flag.Hidden { // another name of a flag, or one without effect
+			return
+		}
 		values := []string{flag.Value.String()}
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			values = list.GetSlice()

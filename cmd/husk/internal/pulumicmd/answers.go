@@ -18,6 +18,8 @@ func (a *answers) change() {
 	a.find("version").RunE = a.version
 	a.find("whoami").RunE = a.whoami
 	a.orJSON("stack ls", a.OnStack(a.stacks))
+	a.orJSON("config", a.OnConfig(a.config))
+	a.orJSON("config get", a.OnConfig(a.getConfig))
 	history := a.orJSON("stack history", a.OnStack(a.history))
 	history.Flags().Int("page-size", 0, "")
 	history.Flags().Int("page", 0, "")
@@ -25,7 +27,6 @@ func (a *answers) change() {
 
 	init := a.find("stack init")
 	init.Flags().String("secrets-provider", "", "")
-	refuse(init.Flags(), "copy-config-from", "copy the file of the other stack's configuration, beside the project file", false)
 	before(init, func(cmd *cobra.Command, _ []string) error {
 		w, err := a.Workspace(cmd.Context())
 		if err != nil {
@@ -52,8 +53,20 @@ func (a *answers) change() {
 		}
 		return a.Printf("%s\n", stack)
 	}
+	forget := a.find("state delete")
+	forget.Use = "delete [URN...]"
+	every := forget.Flags().Bool("all", false, "")
+	delete := forget.RunE
+	forget.RunE = func(cmd *cobra.Command, args []string) error {
+		if *every == (len(args) > 0) {
+			return cli.Usagef("name the resources, or give --all: see \"%s --help\"", cmd.CommandPath())
+		}
+		if *every {
+			args = []string{"**::**"}
+		}
+		return delete(cmd, args)
+	}
 	create := a.find("new")
-	ignore(create.Flags(), true, "yes", "generate-only", "offline")
 	dir := create.Flags().String("dir", ".", "")
 	begin := create.RunE
 	create.RunE = func(cmd *cobra.Command, args []string) error {
@@ -61,6 +74,15 @@ func (a *answers) change() {
 			args = append(args, *dir)
 		}
 		return begin(cmd, args)
+	}
+	login := a.find("login")
+	url := login.Flags().String("cloud-url", "", "")
+	enter := login.RunE
+	login.RunE = func(cmd *cobra.Command, args []string) error {
+		if *url != "" {
+			args = append(args, *url)
+		}
+		return enter(cmd, args)
 	}
 	cancel := a.find("cancel")
 	cancel.Use = "cancel [NAME]"
@@ -89,9 +111,6 @@ func (a *answers) change() {
 		}
 		return nil
 	}
-	for _, path := range []string{"config", "config get", "config set", "config set-all", "config rm", "config rm-all"} {
-		refuse(a.find(path).Flags(), "config-file", noConfigFile, false)
-	}
 	all := a.find("config set-all")
 	text := all.Flags().String("json", "", "")
 	set := all.RunE
@@ -110,7 +129,7 @@ func (a *answers) orJSON(path string, answer cli.Run) *cobra.Command {
 	cmd := a.find(path)
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if a.JSON {
+		if a.JSON && !(len(args) > 0 && cmd.HasSubCommands()) { // which no command below it is
 			return answer(cmd, args)
 		}
 		return run(cmd, args)
@@ -138,4 +157,24 @@ func (a *answers) add() {
 			return putTag(ctx, w, stack, args[0], nil)
 		})})
 	a.find("stack").AddCommand(tag)
+	graph := a.also("stack", "graph FILE", "graph")
+	draw := graph.RunE
+	graph.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := cmd.Flags().Set("output", args[0]); err != nil {
+			return err
+		}
+		return draw(cmd, nil)
+	}
+	a.also("package", "get-schema FILE|NAME", "provider schema")
+	a.also("package", "info FILE|NAME [TYPE]", "provider show")
+	a.also("state", "get URN", "state show")
+}
+
+// also adds a command below another that does what one of Husk does.
+func (a *answers) also(below, use, path string) *cobra.Command {
+	of := a.find(path)
+	cmd := &cobra.Command{Use: use, Short: of.Short, Long: of.Long, RunE: of.RunE}
+	cmd.Flags().AddFlagSet(of.Flags())
+	a.find(below).AddCommand(cmd)
+	return cmd
 }

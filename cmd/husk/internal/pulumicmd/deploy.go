@@ -33,10 +33,7 @@ func (a *answers) deployments() {
 		flags := cmd.Flags()
 		ignore(flags, true, ofDeployments...)
 		flags.StringVar(&d.log, "event-log", "", "")
-		flags.StringVarP(&d.message, "m", "m", "", "") // --message is Husk's, too
 		flags.Lookup("verbose").Value, flags.Lookup("verbose").NoOptDefVal = ignored{}, ""
-		refuse(flags, "config-file", noConfigFile, false)
-		refuse(flags, "attach-debugger", "husk attaches no debugger to programs", true)
 		if name == "import" {
 			flags.StringVar(&d.message, "message", "", "")
 			flags.Lookup("generate-code").Value, flags.Lookup("generate-code").NoOptDefVal = written{flags.Lookup("generate-code").Value}, "true"
@@ -45,10 +42,12 @@ func (a *answers) deployments() {
 			flags.StringVar(&d.client, "client", "", "")
 			flags.BoolVarP(&d.document, "json", "j", false, "")
 		}
-		switch name {
-		case "up", "preview":
+		if name != "import" {
 			flags.VarP(cli.Repeated(&d.config), "config", "c", "")
 			flags.BoolVar(&d.path, "config-path", false, "")
+		}
+		switch name {
+		case "up", "preview":
 			flags.Var(runs{}, "run-program", "")
 			flags.Lookup("run-program").NoOptDefVal = "true"
 		case "refresh":
@@ -72,6 +71,11 @@ func (d *deploys) begin(cmd *cobra.Command, _ []string) error {
 		d.message, flag.Changed = flag.Value.String(), false
 	}
 	a.Pulumi.Message = d.message
+	if skip := flags.Lookup("skip-preview"); skip != nil && skip.Value.String() == "true" { // without a preview, Pulumi asks nothing
+		if err := flags.Set("yes", "true"); err != nil {
+			return err
+		}
+	}
 	if a.debug {
 		if err := flags.Set("log-level", "debug"); err != nil {
 			return err

@@ -33,8 +33,8 @@ type answers struct {
 func Answer(app *cli.App, root *cobra.Command) {
 	a := &answers{App: app, root: root}
 	flags := root.PersistentFlags()
-	flags.BoolVarP(&a.debug, "debug", "d", false, "")
-	ignore(flags, true, "logflow", "logtostderr", "emoji", "disable-integrity-checking", "fully-qualify-stack-names")
+	flags.BoolVar(&a.debug, "debug", false, "")
+	ignore(flags, true, "logflow", "logtostderr", "emoji", "e", "disable-integrity-checking", "fully-qualify-stack-names", "Q")
 	ignore(flags, false, "tracing", "tracing-header", "profiling", "memprofilerate", "otel-traces")
 	flags.VarP(new(ignored), "verbose", "v", "")
 	flags.Lookup("color").Value = colour{flags.Lookup("color").Value}
@@ -44,6 +44,7 @@ func Answer(app *cli.App, root *cobra.Command) {
 	a.add()
 	a.change()
 	a.deployments()
+	a.flags()
 	begin := root.PersistentPreRunE
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := a.keep(); err != nil { // before the command confines itself to the place of the stacks
@@ -253,7 +254,7 @@ func ignore(flags *pflag.FlagSet, switches bool, names ...string) {
 		if flags.Lookup(name) != nil {
 			continue
 		}
-		flags.Var(ignored{}, name, "")
+		flags.VarP(ignored{}, name, shorthand(name), "")
 		if switches {
 			flags.Lookup(name).NoOptDefVal = "true"
 		}
@@ -272,7 +273,7 @@ func (r refused) Set(string) error { return errors.New(r.why) }
 const noConfigFile = "husk reads the configuration of a stack from the file of its name beside the project file"
 
 func refuse(flags *pflag.FlagSet, name, why string, isSwitch bool) {
-	flags.Var(refused{why}, name, "")
+	flags.VarP(refused{why}, name, shorthand(name), "")
 	if isSwitch {
 		flags.Lookup(name).NoOptDefVal = "true"
 	}

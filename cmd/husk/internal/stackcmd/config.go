@@ -202,21 +202,10 @@ func (a commands) configGet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "get KEY", Short: "Show the value of a configuration key, decrypted",
 		RunE: a.OnConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, args []string) error {
-			a.Secrets.Show()
-			key, part, err := ConfigKey(w.Project, args[0], path)
-			if err != nil {
-				return cli.Usage(err)
-			}
-			entry, found, err := lookupConfig(ctx, w.Project, c, key)
-			if len(part) > 0 && found && err == nil {
-				entry.Secret = c.IsSecret(key) || c.IsEncrypted(key, part)
-				entry.Value, found, err = c.TextAt(key, part, c.Decrypt(ctx))
-			}
+			entry, err := LookupConfig(ctx, a.App, w, c, args[0], path)
 			switch {
 			case err != nil:
 				return err
-			case !found:
-				return fmt.Errorf("the configuration key %s is not set in the stack %s: set it with husk config set %[1]s <value>", args[0], c.Stack)
 			case a.JSON:
 				return a.WriteJSON(configValue{Value: &entry.Value, Secret: entry.Secret})
 			default:
@@ -226,6 +215,24 @@ func (a commands) configGet() *cobra.Command {
 	}
 	addPath(cmd, &path)
 	return cmd
+}
+
+// LookupConfig returns the value of a key that a user wrote, decrypted.
+func LookupConfig(ctx context.Context, a *cli.App, w *workspace.Workspace, c *workspace.Config, name string, isPath bool) (entry abi.ConfigEntry, err error) {
+	a.Secrets.Show()
+	key, part, err := ConfigKey(w.Project, name, isPath)
+	if err != nil {
+		return entry, cli.Usage(err)
+	}
+	entry, found, err := lookupConfig(ctx, w.Project, c, key)
+	if len(part) > 0 && found && err == nil {
+		entry.Secret = c.IsSecret(key) || c.IsEncrypted(key, part)
+		entry.Value, found, err = c.TextAt(key, part, c.Decrypt(ctx))
+	}
+	if err == nil && !found {
+		err = fmt.Errorf("the configuration key %s is not set in the stack %s: set it with husk config set %[1]s <value>", name, c.Stack)
+	}
+	return entry, err
 }
 
 // lookupConfig returns the value that a deployment gets for the key. It decrypts no other key.
