@@ -137,6 +137,7 @@ func TestWrongProviders(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			options := conformance.Options{Seed: 1}
 			if test.name == "hangs" || test.name == "takes too long" {
+				t.Parallel()
 				options.Timeout, options.Promptness = 200*time.Millisecond, 500*time.Millisecond
 				options.Only = []string{"invoke"}
 			}

@@ -61,6 +61,9 @@ var examples = []example{
 func TestConformance(t *testing.T) {
 	for _, example := range examples {
 		t.Run(example.name, func(t *testing.T) {
+			if example.name == "random" && testing.Short() {
+				t.Skip("it has more resources than the others together")
+			}
 			dir := t.TempDir()
 			if example.name == "local" {
 				t.Chdir(dir)

@@ -317,6 +317,9 @@ func TestModulesOfGoThatAreNotAsTheLinkerLeftThem(t *testing.T) {
 // Each instance has what it made of clock and random numbers, in each host, with code that was
 // compiled, kept, or compiled ahead.
 func TestWhatAStartMakesOfClockAndRandomNumbersIsTheInstances(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles two modules")
+	}
 	dir := t.TempDir()
 	config := host.NewConfig().WithCacheDir(filepath.Join(dir, "cache"))
 	ahead := filepath.Join(dir, "ahead")
@@ -566,6 +569,9 @@ func greet(t *testing.T, p *host.Provider, greeting string) {
 // and in those after it. It fails where the generator of a new version of Go is not found,
 // as Go modules have no images then.
 func TestInstancesDrawNumbersOfTheirOwn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles a module of Go")
+	}
 	wasm, err := os.ReadFile(probe(t))
 	require.NoError(t, err)
 	t.Setenv("HUSK_TEST_VARIABLE", "x")

@@ -20,10 +20,14 @@ import (
 // Guests find the end of what they are sent with a function of their own, which finds the
 // same ends and faults.
 func TestOpenInGuest(t *testing.T) {
+	places := 100
+	if testing.Short() {
+		places = 10
+	}
 	for _, m := range propertytest.BenchmarkBags() {
 		data, err := guestcbor.Marshal(m)
 		require.NoError(t, err)
-		step := 1 + len(data)/100
+		step := 1 + len(data)/places
 		for n := len(data) % step; n <= len(data); n += step {
 			requireOpen(t, newGuest(t), data[:n])
 		}

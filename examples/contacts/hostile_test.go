@@ -12,7 +12,7 @@ import (
 func TestHostile(t *testing.T) {
 	inEach(t, func(t *testing.T, open contactstest.Opener) {
 		long := 2_000_000
-		if languageOf(t) == "python" {
+		if languageOf(t) == "python" || testing.Short() {
 			long = 200_000 // each character is a step of the interpreter
 		}
 		difftest.Hostile(t, difftest.HostileOptions{Long: long, Open: func(t testing.TB, url string) abi.Provider { return open(t, false, url) }})

@@ -1,6 +1,7 @@
 package wasi_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -161,6 +162,10 @@ func TestFilesThatAreReplacedMeanwhile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links and paths are written as on Unix")
 	}
+	times := 300
+	if testing.Short() {
+		times = 30
+	}
 	for _, c := range []struct{ name, link, commands string }{
 		{"a directory by a link out", "../outside", "wr d/f,rd d/f,rd d/secret,mk d/new,ul d/secret,rm d/new,tm d/f,lst d/secret,ls d,open d/x wcx,sl d/l"},
 		{"a directory by an absolute link", "/ROOT/outside", "wr d/f,rd d/secret,mk d/new,ul d/secret,tm d/secret,mv d/f d/g,ln d/secret d/h"},
@@ -218,7 +223,7 @@ func TestFilesThatAreReplacedMeanwhile(t *testing.T) {
 				default:
 					words = append([]string{words[0], "/work"}, words[1:]...)
 				}
-				commands = append(commands, "raw try|300|"+strings.Join(words, "|"))
+				commands = append(commands, fmt.Sprintf("raw try|%d|%s", times, strings.Join(words, "|")))
 			}
 			lines, err := run(t, t.Context(), wasi.Config{Files: files}, commands...)
 			close(stop)

@@ -18,10 +18,17 @@ import (
 )
 
 // TestFullDisk runs TestOnSmallDisk in a process that has mounts of its own, which end with it.
-func TestFullDisk(t *testing.T) { backendtest.WithDisks(t, "TestOnSmallDisk", true) }
+func TestFullDisk(t *testing.T) { withDisks(t, "TestOnSmallDisk") }
 
 // TestFullLog runs TestLogOnSmallDisk in a process that has mounts of its own.
-func TestFullLog(t *testing.T) { backendtest.WithDisks(t, "TestLogOnSmallDisk", true) }
+func TestFullLog(t *testing.T) { withDisks(t, "TestLogOnSmallDisk") }
+
+func withDisks(t *testing.T, test string) {
+	if testing.Short() {
+		t.Skip("starts PostgreSQL")
+	}
+	backendtest.WithDisks(t, test, true)
+}
 
 // TestLogOnSmallDisk has all of a server on a disk that is full, so that it can write no more of its log: it ends in the
 // middle of what it does. It starts again when there is space.

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) { testmodule.Main(m) }
 
 // What another installation writes to the lock meanwhile stays, and is not replaced by a lock without it.
 func TestALockThatChangesMeanwhile(t *testing.T) {
+	testmodule.Skip(t)
 	s := registrytest.Start()
 	t.Cleanup(s.Close)
 	dir := t.TempDir()

@@ -68,13 +68,15 @@ func TestCloseEndsWhatAPluginHasStarted(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "pulumi-resource-all")
 			text := fmt.Sprintf("#!/bin/sh\nexport %s=%s\n%s\n", childVariable, listener.Addr(), script)
 			require.NoError(t, os.WriteFile(program, []byte(text), 0o700))
-			t.Parallel() // a program that another one starts meanwhile would have the file open, and it could not be run
 			p, err := pulumiplugin.Start(t.Context(), pulumiplugin.Options{Name: "all", Program: program, Log: func(abi.LogEntry) {}})
 			require.NoError(t, err)
 			child, err := listener.Accept()
 			require.NoError(t, err)
 			defer child.Close()
-			require.NoError(t, p.Close())
+			closed := make(chan error, 1)
+			go func() { closed <- p.Close() }()
+			t.Parallel() // all wait side by side; before, a program that another one starts would have the file open, and it could not be run
+			require.NoError(t, <-closed)
 			require.NoError(t, child.SetReadDeadline(time.Now().Add(time.Minute)))
 			line, err := bufio.NewReader(child).ReadString('\n')
 			if name == "ends" {

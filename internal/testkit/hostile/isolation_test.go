@@ -67,7 +67,10 @@ func TestArgumentsAreCopiedBeforeTheyAreChecked(t *testing.T) {
 // TestCrashesLeaveNothingBehind crashes a module again and again, in configurations that
 // come and go.
 func TestCrashesLeaveNothingBehind(t *testing.T) {
-	const configurations, crashes = 20, 5
+	configurations, crashes := 20, 5
+	if testing.Short() {
+		configurations = 3
+	}
 	h := newHost(t, usual.config(host.NewConfig()))
 	n := newNeighbour(t, h)
 	module, err := h.LoadBytes(t.Context(), assemble(t, "crash.wat"))

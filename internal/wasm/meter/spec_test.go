@@ -74,7 +74,10 @@ func TestTheStandardsTestsPassOnMeteredModules(t *testing.T) {
 			t.Parallel()
 			interpreted := name == "interpreter"
 			var passed, refills, detached int
-			for _, file := range files {
+			for i, file := range files {
+				if interpreted && testing.Short() && i%4 != 0 {
+					continue
+				}
 				t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
 					p := newPlay(t, engine())
 					p.detach = interpreted
@@ -85,6 +88,9 @@ func TestTheStandardsTestsPassOnMeteredModules(t *testing.T) {
 				})
 			}
 			t.Logf("%d assertions, %d refills, %d detached modules", passed, refills, detached)
+			if interpreted && testing.Short() {
+				return
+			}
 			require.Greater(t, passed, 40_000)
 			require.Greater(t, refills, 1_000)
 			if interpreted {
