@@ -120,6 +120,9 @@ func languageOf(t *testing.T) string { return path.Base(t.Name()) }
 func inModules(t *testing.T, test func(t *testing.T, open contactstest.Opener)) {
 	for _, l := range languages {
 		t.Run(l, func(t *testing.T) {
+			if l == "rust" && testing.Short() {
+				t.Skip("it is as the one in C")
+			}
 			t.Parallel()
 			test(t, contactstest.OpenerOf(load(t, l)))
 		})
