@@ -45,6 +45,35 @@ func TestWhatWasMadeIsKept(t *testing.T) {
 	}
 }
 
+// Keys that replace a resource, and a detailed diff, count only if something has changed: by the plugin's word, or else by the inputs.
+func TestWhatADiffSaysNeedsAChange(t *testing.T) {
+	inputs := property.NewMap(property.Entry{Key: "kind", Value: property.String("a")})
+	said := abi.DiffResponse{
+		ChangedKeys: []string{"kind"}, ReplaceKeys: []string{"kind"}, StableKeys: []string{"name"}, HasDetailedDiff: true, DeleteBeforeReplace: true,
+		DetailedDiff: []abi.PropertyDiff{{Path: "kind", Kind: abi.DiffKindUpdateReplace}},
+	}
+	for changes, isChange := range map[abi.DiffChanges][2]bool{
+		abi.DiffChangesNone:    {false, false},
+		abi.DiffChangesSome:    {true, true},
+		abi.DiffChangesUnknown: {false, true},
+	} {
+		said.Changes = changes
+		p := serving(t, map[string]pulumigrpc.Method{"Diff": func(_ context.Context, _, out pulumiwire.Message) error {
+			pulumiwire.WriteDifference(out, said)
+			return nil
+		}})
+		for i, news := range []property.Map{inputs, inputs.With("kind", property.String("b"))} {
+			got, err := p.Diff(t.Context(), abi.DiffRequest{OldInputs: inputs, News: news})
+			require.NoError(t, err)
+			want := abi.DiffResponse{Changes: abi.DiffChangesNone, StableKeys: said.StableKeys}
+			if isChange[i] {
+				want = said
+			}
+			require.Equal(t, want, got)
+		}
+	}
+}
+
 // serving returns a plugin whose process answers with these methods.
 func serving(t *testing.T, methods map[string]pulumigrpc.Method) *Plugin {
 	t.Helper()

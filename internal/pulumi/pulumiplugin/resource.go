@@ -59,7 +59,14 @@ func (p *Plugin) diff(ctx context.Context, method string, request abi.DiffReques
 	if err != nil {
 		return abi.DiffResponse{}, err
 	}
-	return pulumiwire.ReadDifference(out), nil
+	response := pulumiwire.ReadDifference(out)
+	if response.Changes == abi.DiffChangesUnknown && request.OldInputs.EqualContents(request.News) {
+		response.Changes = abi.DiffChangesNone // as Pulumi's engine has it
+	}
+	if response.Changes == abi.DiffChangesNone {
+		return abi.DiffResponse{Changes: response.Changes, StableKeys: response.StableKeys}, nil // whatever else it answers
+	}
+	return response, nil
 }
 
 // cannotPreview reports whether outputs are unknown in a preview, because the plugin cannot tell them.

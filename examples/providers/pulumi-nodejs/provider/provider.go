@@ -154,12 +154,17 @@ func (p *provider) Diff(ctx context.Context, r abi.DiffRequest) (abi.DiffRespons
 	if err := p.call(ctx, "diff", r.URN, r.ID, &r.Olds, &r.News, &answer); err != nil {
 		return abi.DiffResponse{}, err
 	}
+	// What the function does not say, the inputs do. As in Pulumi, a list of what replaces the resource replaces nothing if nothing changes.
+	changed := !r.OldInputs.EqualContents(r.News)
+	if answer.Changes != nil {
+		changed = *answer.Changes
+	}
+	if !changed {
+		return abi.DiffResponse{Changes: abi.DiffChangesNone, StableKeys: answer.Stables}, nil
+	}
 	d := abi.DiffResponse{ReplaceKeys: answer.Replaces, StableKeys: answer.Stables, DeleteBeforeReplace: answer.DeleteBeforeReplace}
 	if answer.Changes != nil {
-		d.Changes = abi.DiffChangesNone
-		if *answer.Changes {
-			d.Changes = abi.DiffChangesSome
-		}
+		d.Changes = abi.DiffChangesSome
 	}
 	return d, nil
 }

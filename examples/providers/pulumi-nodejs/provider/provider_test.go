@@ -31,6 +31,29 @@ func inputs(t *testing.T, functions string, o pt.Object) property.Map {
 	return pt.MapOf(pt.With(o, pt.Object{"__provider": string(text)}))
 }
 
+// A diff that lists what replaces the resource in any case replaces it only if something has changed.
+func TestReplacementsNeedAChange(t *testing.T) {
+	for answer, want := range map[string][2]abi.DiffResponse{
+		`{changes: olds.kind !== news.kind, replaces: ["kind"], deleteBeforeReplace: true}`: {
+			{Changes: abi.DiffChangesNone, StableKeys: []string{}},
+			{Changes: abi.DiffChangesSome, ReplaceKeys: []string{"kind"}, StableKeys: []string{}, DeleteBeforeReplace: true},
+		},
+		`{replaces: ["kind"]}`: {
+			{Changes: abi.DiffChangesNone, StableKeys: []string{}},
+			{ReplaceKeys: []string{"kind"}, StableKeys: []string{}},
+		},
+	} {
+		p := provider.New()
+		code := "exports.handler = () => ({ diff: async (id, olds, news) => (" + answer + ") });"
+		olds := pt.MapOf(pt.Object{"kind": "a", "__provider": code})
+		for i, news := range []property.Map{olds, olds.With("kind", property.Secret(property.String("b")))} {
+			got, err := p.Diff(t.Context(), abi.DiffRequest{URN: resource, Type: token, ID: "id", Olds: olds, OldInputs: olds, News: news})
+			require.NoError(t, err)
+			require.Equal(t, want[i], got, answer)
+		}
+	}
+}
+
 func TestLife(t *testing.T) {
 	ctx, p := t.Context(), provider.New()
 	require.NoError(t, p.Configure(ctx, abi.ConfigureRequest{Inputs: pt.MapOf(pt.Object{"shop:color": "red"})}))
