@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,6 +16,9 @@ import (
 
 // skipped are directories that belong to a checkout or an installation, and not to a template.
 var skipped = []string{".git", "node_modules", "venv", ".venv"}
+
+// stackOfPulumi is the file with the configuration of the first stack.
+const stackOfPulumi = "Pulumi.dev.yaml"
 
 // InstallCommand returns the command that installs the packages of a program. ok is false if the runtime needs none.
 func InstallCommand(runtime string) (command string, ok bool) {
@@ -36,7 +41,13 @@ func OfPulumi(dir string) (t Template, ok bool, err error) {
 	}
 	var project struct {
 		Runtime  yaml.Node
-		Template struct{ Description string }
+		Template struct {
+			Description string
+			Config      map[string]struct {
+				Default string
+				Secret  bool
+			}
+		}
 	}
 	if err := yaml.Unmarshal(text, &project); err != nil {
 		return Template{}, false, fmt.Errorf("the template's %s cannot be read: %w", path, err)
@@ -56,6 +67,20 @@ func OfPulumi(dir string) (t Template, ok bool, err error) {
 	t = Template{Name: filepath.Base(dir), Title: cmp.Or(project.Template.Description, "A project of Pulumi"), Dir: dir, Projects: []string{"."}}
 	if command, ok := InstallCommand(runtime); ok {
 		t.Next = []string{command}
+	}
+	for _, key := range slices.Sorted(maps.Keys(project.Template.Config)) {
+		switch c := project.Template.Config[key]; {
+		case c.Secret:
+			t.Next = append(t.Next, "husk config set --secret "+key)
+		case c.Default == "":
+			t.Next = append(t.Next, "husk config set "+key)
+		default:
+			full := key
+			if !strings.Contains(key, ":") {
+				full = "${PROJECT}:" + key
+			}
+			t.Config += "  " + full + ": " + strconv.Quote(c.Default) + "\n"
+		}
 	}
 	t.Next = append(t.Next, "husk install", "husk preview")
 	return t, true, nil
@@ -78,5 +103,8 @@ func (t Template) filesOfPulumi(o Options) (out files, err error) {
 		out = append(out, file{name, []byte(fill.Replace(string(text)))})
 		return err
 	})
+	if own := func(f file) bool { return f.name == stackOfPulumi }; t.Config != "" && !slices.ContainsFunc(out, own) {
+		out = append(out, file{stackOfPulumi, []byte("config:\n" + fill.Replace(t.Config))})
+	}
 	return out, err
 }

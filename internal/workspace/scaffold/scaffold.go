@@ -44,8 +44,8 @@ type Template struct {
 	Projects []string
 	// Next are commands to go on with.
 	Next []string
-	// Dir is the directory of a template of Pulumi, empty for one of Husk.
-	Dir string
+	// Dir is the directory of a template of Pulumi, empty for one of Husk. Config has its defaults of configuration, a line for each key.
+	Dir, Config string
 }
 
 // All returns the templates, projects first.
