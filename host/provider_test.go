@@ -725,7 +725,12 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	h, err := host.New(ctx, host.NewConfig())
+	cache, err := testmodule.Compiled()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	h, err := host.New(ctx, host.NewConfig().WithCacheDir(cache))
 	if err != nil {
 		fmt.Println(err)
 		return

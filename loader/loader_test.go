@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -127,14 +128,14 @@ func TestARecordedModuleIsTaken(t *testing.T) {
 // A program loads a provider from a file, with a grant, a limit, and a cache, and calls it.
 func Example() {
 	ctx := context.Background()
-	file, dir, err := example()
+	file, cache, err := example()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(dir)
+	defer os.Remove(file)
 
-	h, err := host.New(ctx, host.NewConfig().WithCacheDir(filepath.Join(dir, "cache")))
+	h, err := host.New(ctx, host.NewConfig().WithCacheDir(cache))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -170,15 +171,19 @@ func Example() {
 	// Output: 7 <nil>
 }
 
-// example makes a directory with the module of the provider random.
-func example() (file, dir string, err error) {
+// example makes a file with the module of the provider random. It returns the cache of tests, too.
+func example() (file, cache string, err error) {
 	wasm, err := testmodule.Bytes("../examples/providers/random")
 	if err != nil {
 		return "", "", err
 	}
-	if dir, err = os.MkdirTemp("", "loader"); err != nil {
+	if cache, err = testmodule.Compiled(); err != nil {
 		return "", "", err
 	}
-	file = filepath.Join(dir, "random.wasm")
-	return file, dir, os.WriteFile(file, wasm, 0o600)
+	f, err := os.CreateTemp("", "random*.wasm")
+	if err != nil {
+		return "", "", err
+	}
+	_, err = f.Write(wasm)
+	return f.Name(), cache, errors.Join(err, f.Close())
 }

@@ -3,6 +3,7 @@ package wasi_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/host/internal/wasi"
+	"github.com/husk-dev/husk/internal/testkit/testcache"
 )
 
 const (
@@ -426,36 +428,41 @@ type guest struct {
 	compiled wazero.CompiledModule
 }
 
-var buildGuest = sync.OnceValues(func() (*guest, error) {
-	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "husk-wasi-test")
-	if err != nil {
-		return nil, err
+var (
+	guestLock sync.Mutex
+	theGuest  *guest
+)
+
+func buildGuest(t *testing.T) *guest {
+	t.Helper()
+	guestLock.Lock()
+	defer guestLock.Unlock()
+	if theGuest != nil {
+		return theGuest
 	}
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "guest.wasm")
+	ctx := context.Background()
+	file := filepath.Join(t.TempDir(), "guest.wasm")
 	build := exec.Command("go", "build", "-trimpath", "-o", file, "./testdata/guest") // as other guests, whose library is compiled
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, &exec.Error{Name: string(out), Err: err}
-	}
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
 	wasm, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	runtime := wazero.NewRuntime(ctx)
-	if err := wasi.Instantiate(ctx, runtime); err != nil {
-		return nil, err
-	}
+	require.NoError(t, err)
+	machineCode := testcache.Dir(t, fmt.Sprintf("wasi-guest-%x", sha256.Sum256(wasm)), func(string) error { return nil })
+	cache, err := wazero.NewCompilationCacheWithDir(machineCode)
+	require.NoError(t, err)
+	runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCompilationCache(cache))
+	require.NoError(t, wasi.Instantiate(ctx, runtime))
 	compiled, err := runtime.CompileModule(ctx, wasm)
-	return &guest{runtime, compiled}, err
-})
+	require.NoError(t, err)
+	theGuest = &guest{runtime, compiled}
+	return theGuest
+}
 
 // run runs the guest with the commands and answers the lines that it printed and how it ended.
 func run(t *testing.T, ctx context.Context, config wasi.Config, commands ...string) ([]string, error) {
 	t.Helper()
-	g, err := buildGuest()
-	require.NoError(t, err)
+	g := buildGuest(t)
 	var out bytes.Buffer
 	config.Args = append([]string{"guest"}, commands...)
 	config.Stdout = func(p []byte) { out.Write(p) }

@@ -266,6 +266,9 @@ func TestOnAndOff(t *testing.T) {
 // TestKeysChange checks that the keys change with the secrets provider, and that what older keys have encrypted can be
 // read.
 func TestKeysChange(t *testing.T) {
+	if testing.Short() {
+		t.Skip("derives keys from passphrases, again and again")
+	}
 	p := sqlitePlace(t)
 	first, second := passphrase(t, "first"), passphrase(t, "second")
 	s := sealed.New(p.open(), first, sealed.Full)

@@ -50,9 +50,15 @@ const (
 // the process's program.
 func CacheDir(t testing.TB) string {
 	t.Helper()
-	dir, err := openCache()
+	dir, err := Compiled()
 	require.NoError(t, err)
-	return compiledIn(dir)
+	return dir
+}
+
+// Compiled is [CacheDir] for examples.
+func Compiled() (string, error) {
+	dir, err := openCache()
+	return compiledIn(dir), err
 }
 
 // Cache returns the cache directory of husk that all tests share, for HUSK_CACHE_DIR.

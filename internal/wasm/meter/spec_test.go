@@ -75,7 +75,7 @@ func TestTheStandardsTestsPassOnMeteredModules(t *testing.T) {
 			interpreted := name == "interpreter"
 			var passed, refills, detached int
 			for i, file := range files {
-				if interpreted && testing.Short() && i%4 != 0 {
+				if testing.Short() && i%4 != 0 {
 					continue
 				}
 				t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestTheStandardsTestsPassOnMeteredModules(t *testing.T) {
 				})
 			}
 			t.Logf("%d assertions, %d refills, %d detached modules", passed, refills, detached)
-			if interpreted && testing.Short() {
+			if testing.Short() {
 				return
 			}
 			require.Greater(t, passed, 40_000)

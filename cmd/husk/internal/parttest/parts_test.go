@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,6 +96,9 @@ func TestHuskFullTakesThePlaceOfHusk(t *testing.T) {
 		"a wrong flag of one": {args: []string{"console", "--port", "x"}, code: 2, shows: "--port"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && !slices.Contains([]string{"S3", "a program, below", "a wrong flag of one"}, name) {
+				t.Skip("it is as the others")
+			}
 			if c.backend != "" {
 				t.Setenv("HUSK_BACKEND_URL", c.backend)
 			}

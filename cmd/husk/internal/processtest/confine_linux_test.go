@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -159,6 +160,9 @@ func TestACommandForAStrangerConfinesItself(t *testing.T) {
 		"code":                       {"provider", "compile", "--output", "code", "--untrusted-project"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && !slices.Contains([]string{"without it", "preview", "watch, up", "vendor"}, name) {
+				t.Skip("it is as the others")
+			}
 			confined := strings.Contains(strings.Join(args, " "), "untrusted") && name != "without it"
 			if confined && confine.Check() != nil {
 				t.Skip(confine.Check())
