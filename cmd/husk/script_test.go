@@ -8,5 +8,5 @@ import (
 
 func TestMain(m *testing.M) { usertest.Main(m, nil) }
 
-// TestScripts runs the scripts in testdata/script about operators. Those about others are in internal/{author,module,port,registry,state}test.
+// TestScripts runs the scripts in testdata/script about operators. Those about others are in internal/{author,port,registry,state}test.
 func TestScripts(t *testing.T) { usertest.Scripts(t, usertest.Operator) }

@@ -45,6 +45,9 @@ func python(t testing.TB, file string, args ...string) *exec.Cmd {
 
 // TestTheSDKInPython runs the SDK's own tests.
 func TestTheSDKInPython(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts Python again and again")
+	}
 	for _, file := range []string{"test_sdk.py", "test_component.py"} {
 		out, err := python(t, file).CombinedOutput()
 		require.NoError(t, err, "%s", out)

@@ -40,6 +40,9 @@ var foreign = regexp.MustCompile(`^([A-Z][A-Z0-9]*(_[A-Z0-9]+)+_?|PG[A-Z]+)$`)
 // in what they are made of each name that is read, and where that is computed, each text of the package that could be one. A
 // variable that is new there fails this test until somebody has decided what runs get of it.
 func TestVariables(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads all of husk and of husk-server")
+	}
 	missing := map[string]string{}
 	found := func(name, file string) {
 		if _, _, known := find(name); !known && noVariables[name] == "" {

@@ -148,6 +148,9 @@ func TestPython(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the test makes pipes and links")
 	}
+	if testing.Short() {
+		t.Skip("runs Python for each build")
+	}
 	python := pythontest.Find(t)
 	dir := t.TempDir()
 	write := func(name, text string) {

@@ -1,4 +1,4 @@
-// Package authortest has the users who write providers and policies.
+// Package authortest has the users who write providers and policies, and those who load modules of each kind.
 package authortest
 
 import (
@@ -10,3 +10,5 @@ import (
 func TestMain(m *testing.M) { usertest.Main(m, nil) }
 
 func TestScripts(t *testing.T) { usertest.Scripts(t, usertest.Author) }
+
+func TestScriptsOfModules(t *testing.T) { usertest.Scripts(t, usertest.Loader) }

@@ -30,7 +30,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of the scripts anew")
 
-// Kind is the kind of user that a script is about. The scripts of each are in a package of their own.
+// Kind is the kind of user that a script is about. The packages that run them have one or two kinds.
 type Kind int
 
 // The kinds of users.

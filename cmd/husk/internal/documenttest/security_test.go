@@ -1,4 +1,4 @@
-package limit_test
+package documenttest
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 // The document of what is promised names tests that there are, and the defaults of limits
 // as they are.
 func TestThePromisesNameTestsAndDefaults(t *testing.T) {
-	text := doctest.Require(t, "../..", "docs/security.md")
+	text := doctest.Require(t, "../../../..", "docs/security.md")
 	for _, l := range limit.All() {
 		value := l.Format(l.Default)
 		if l.Option == "" {

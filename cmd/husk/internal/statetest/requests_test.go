@@ -1,4 +1,4 @@
-package teamtest
+package statetest
 
 import (
 	"database/sql"

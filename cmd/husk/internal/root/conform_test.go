@@ -1,4 +1,4 @@
-package conform_test
+package root_test
 
 import (
 	"testing"
