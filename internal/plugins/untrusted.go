@@ -16,6 +16,7 @@ import (
 	"github.com/husk-dev/husk/internal/base/confined"
 	"github.com/husk-dev/husk/internal/base/egress"
 	"github.com/husk-dev/husk/internal/base/hostname"
+	"github.com/husk-dev/husk/internal/base/named"
 )
 
 // A project of somebody else's may not choose what of this machine its providers get, nor run anything outside the
@@ -107,13 +108,15 @@ func (p *Plugins) checkUntrusted(written program.Grant, given host.Grants) error
 			return fmt.Errorf("the project is not trusted: it may not have %s, which is withheld from its providers", written.Scope)
 		}
 	case grant.NameEnv:
-		return errors.New("the project is not trusted: it may have no variables of this process")
+		if !isGiven(written.Scope) {
+			return fmt.Errorf("the project is not trusted: it may have no variables of this process; husk up --remote --env %s gives it one for a run", written.Scope)
+		}
 	case grant.NameHTTP:
 		if err := inTheInternet(given.HTTP[len(given.HTTP)-1].Host); err != nil {
 			return err
 		}
 		for _, header := range written.Headers {
-			if header.Env != "" {
+			if header.Env != "" && !isGiven(header.Env) {
 				return fmt.Errorf("the project is not trusted: its header %s may have no variable of this process: take the value from the configuration", header.Name)
 			}
 		}
@@ -121,6 +124,12 @@ func (p *Plugins) checkUntrusted(written program.Grant, given host.Grants) error
 		return inTheInternet(given.TCP[len(given.TCP)-1].Host)
 	}
 	return nil
+}
+
+// isGiven reports whether whoever asked for the run of this process has given it a variable.
+func isGiven(variable string) bool {
+	_, is := named.Given()[variable]
+	return is
 }
 
 // withheld returns the files that no grant of a directory above them covers. In a project that is not trusted these are also the

@@ -121,7 +121,7 @@ func (p *process) husk(r *runapi.Run, args ...string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	setup := start.Setup{Project: p.project, Untrusted: !p.trusted, Withheld: p.withheld, Files: p.files, Backend: p.url, Run: r.ID, By: cmp.Or(r.Person, r.By)}
+	setup := start.Setup{Project: p.project, Untrusted: !p.trusted, Withheld: p.withheld, Files: p.files, Backend: p.url, Run: r.ID, By: cmp.Or(r.Person, r.By), Requested: r.Variables}
 	for _, s := range settings {
 		if s.early {
 			cmd.Env = append(cmd.Env, s.name+"="+s.value)

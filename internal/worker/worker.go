@@ -331,6 +331,9 @@ func (w *worker) attempt(stop, kill context.Context, claim *runapi.Claim, j *jou
 		p.trace = filepath.Join(home, spansFile)
 	}
 	if w.edge != nil {
+		if len(claim.Variables) > 0 {
+			return fail(errors.New("the run has variables of its own, and an edge worker repeats runs without the server, which has their key: give the variables to the worker with its flag --env"))
+		}
 		p.url, p.config, p.detailed = w.edge.stacksURL(), w.dir("config"), true
 		p.kept = []string{w.dir("stacks"), w.dir("config")}
 	}

@@ -25,6 +25,8 @@ func IsDigest(text string) bool { return digestForm.Get().MatchString(text) }
 const (
 	// maxOptions bounds the options of a run, and maxOptionBytes all of their texts, in bytes.
 	maxOptions, maxOptionBytes = 256, 256 << 10
+	// maxVariableBytes bounds the sealed variables of a run, in bytes.
+	maxVariableBytes = 64 << 10
 )
 
 // Check returns an error for an invalid run, whoever asks for it: a server checks clients' requests, and a worker checks the
@@ -45,6 +47,8 @@ func (n *NewRun) Check() error {
 		return fmt.Errorf("the directory %.60q is none in a bundle", n.Directory)
 	case !IsDigest(n.Bundle):
 		return fmt.Errorf("the bundle %.80q: its digest has the form sha256:…", n.Bundle)
+	case len(n.Variables) > maxVariableBytes:
+		return fmt.Errorf("the variables of a run have more than %d KiB", maxVariableBytes>>10)
 	case len(n.Options) > maxOptions || len(n.Message) > MaxMessage:
 		return fmt.Errorf("a run has at most %d options, and a message of at most %d bytes", maxOptions, MaxMessage)
 	}

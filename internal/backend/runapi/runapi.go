@@ -74,6 +74,8 @@ type NewRun struct {
 	Directory string `json:"directory,omitempty"`
 	// Options are flags of the operation, such as --target=URN.
 	Options []string `json:"options,omitempty"`
+	// Variables are the variables of the run's providers and program, sealed by who asks with the key that the server keeps.
+	Variables []byte `json:"variables,omitempty"`
 	// Labels are the labels that a worker must have.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Approval asks for a preview first, which somebody else approves.

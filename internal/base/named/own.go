@@ -2,11 +2,13 @@ package named
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // shared are the variables of Husk that any process may have: where a husk that such a process starts keeps and looks for what it
@@ -40,8 +42,41 @@ func CheckVariable(variable string) error {
 		"set a variable of another name, which does not begin with HUSK_, to what is needed here", variable)
 }
 
-// Lookup returns a variable of the environment for whoever is not husk: not one of [IsHusks], and no password of the stacks.
+// given are the variables of [Give], nil without any.
+var given atomic.Pointer[map[string]string]
+
+// Give sets the variables that whoever asked for the run of this process has chosen. Providers that are granted them and processes of
+// programs get them. They are not in the environment: neither husk itself finds them, nor git or a compiler, which a variable could have
+// run something.
+func Give(variables map[string]string) error {
+	for name := range variables {
+		if err := CheckVariable(name); err != nil {
+			return err
+		}
+	}
+	all := maps.Clone(variables)
+	given.Store(&all)
+	return nil
+}
+
+// Given returns the variables of [Give].
+func Given() map[string]string {
+	if all := given.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// Lookup returns a variable for whoever is not husk: one of [Give], or of the environment, but not one of [IsHusks], and no password of the
+// stacks.
 func Lookup(variable string) (value string, is bool) {
+	if value, is = Given()[variable]; is {
+		return value, true
+	}
+	return lookup(variable)
+}
+
+func lookup(variable string) (value string, is bool) {
 	if value, is = os.LookupEnv(variable); !is || IsHusks(variable) {
 		return "", false
 	}
@@ -51,13 +86,27 @@ func Lookup(variable string) (value string, is bool) {
 	return value, true
 }
 
-// Environment returns the variables of this process for one that runs code of a project or of a plugin, as [Lookup] returns them.
+// ProgramEnvironment returns the variables of a process that runs the code of a project or of a plugin, as [Lookup] returns them.
+func ProgramEnvironment() []string {
+	all := slices.DeleteFunc(Environment(), func(one string) bool {
+		name, _, _ := strings.Cut(one, "=")
+		_, is := Given()[name]
+		return is
+	})
+	for _, name := range slices.Sorted(maps.Keys(Given())) {
+		all = append(all, name+"="+Given()[name])
+	}
+	return all
+}
+
+// Environment returns the variables of a process that works for husk, such as git or a compiler: the environment's, as [Lookup] returns
+// them.
 func Environment() (all []string) {
 	for _, one := range os.Environ() {
 		name, _, _ := strings.Cut(one, "=")
 		if name == "" { // Windows keeps the directories of drives so
 			all = append(all, one)
-		} else if value, is := Lookup(name); is {
+		} else if value, is := lookup(name); is {
 			all = append(all, name+"="+value)
 		}
 	}

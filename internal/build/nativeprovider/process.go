@@ -120,7 +120,7 @@ func start(program, dir string, output io.Writer) (*Process, error) {
 	p := &Process{ended: make(chan struct{})}
 	p.cmd = exec.Command(program)
 	p.cmd.Dir, p.cmd.Stderr = dir, output
-	p.cmd.Env = append(named.Environment(), nativewire.Variable+"=1")
+	p.cmd.Env = append(named.ProgramEnvironment(), nativewire.Variable+"=1")
 	p.cmd.WaitDelay = waitDelay
 	ignoreTerminal(p.cmd)
 	stdin, err := p.cmd.StdinPipe()

@@ -46,7 +46,7 @@ func startProcess(ctx context.Context, o Options, engine string, output func(str
 		p.program, p.cmd = "program in "+o.Dir, o.Command(engine)
 	} else {
 		p.program, p.cmd = "native plugin "+o.Program, exec.Command(o.Program, engine)
-		p.cmd.Dir, p.cmd.Env = o.Dir, named.Environment()
+		p.cmd.Dir, p.cmd.Env = o.Dir, named.ProgramEnvironment()
 	}
 	for source, target := range o.EnvVarMappings {
 		if err := named.CheckVariable(source); err != nil {

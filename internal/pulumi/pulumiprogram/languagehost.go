@@ -50,7 +50,7 @@ func (p *Program) hosted(ctx context.Context, run abi.RunContext) (launch, error
 	return func(address string) command {
 		// The host prints the port of its service as its first line.
 		cmd := exec.Command(path, address)
-		cmd.Dir, cmd.Env = dir, named.Environment()
+		cmd.Dir, cmd.Env = dir, named.ProgramEnvironment()
 		return command{Cmd: cmd, drive: func(_ context.Context, port string) (how string, err error) {
 			port = strings.TrimSpace(port)
 			if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {

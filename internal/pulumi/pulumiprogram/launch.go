@@ -263,7 +263,7 @@ func parallel(run abi.RunContext) string {
 
 // environment returns the variables of the program's process, with the configuration.
 func (p *Program) environment(run abi.RunContext) []string {
-	environment := named.Environment()
+	environment := named.ProgramEnvironment()
 	values, secrets := map[string]string{}, []string{}
 	for _, e := range run.Config {
 		values[e.Key] = e.Value

@@ -44,7 +44,7 @@ func ComponentsCommand(ctx context.Context, plugin *program.Project) (func(engin
 	}
 	return func(engine string) *exec.Cmd {
 		cmd := exec.Command(name, append(args[:len(args):len(args)], engine)...)
-		cmd.Dir, cmd.Env = dir, named.Environment()
+		cmd.Dir, cmd.Env = dir, named.ProgramEnvironment()
 		return cmd
 	}, nil
 }

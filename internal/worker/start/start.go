@@ -50,6 +50,8 @@ type Setup struct {
 	Backend string `json:"backend"`
 	// Variables are the secret part of its environment, as NAME=VALUE.
 	Variables []string `json:"variables"`
+	// Requested are the sealed variables that whoever asked for the run has chosen: see [runapi.NewRun].
+	Requested []byte `json:"requested,omitempty"`
 }
 
 // Attach has a command, whose standard input and environment are set otherwise, begin with a setup; confined if rules are given.

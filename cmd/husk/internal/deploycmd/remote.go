@@ -6,14 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/husk-dev/husk/abi/grant"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/cmd/husk/internal/remotecmd"
 	"github.com/husk-dev/husk/internal/backend/runapi"
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/printable"
 	"github.com/husk-dev/husk/internal/workspace"
 )
@@ -22,6 +26,7 @@ import (
 type remoteFlags struct {
 	remote, approval bool
 	labels           []string
+	variables        []string
 	message          string
 }
 
@@ -29,6 +34,7 @@ func (f *remoteFlags) add(cmd *cobra.Command, changes bool) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.remote, "remote", false, "have a worker of the server do it: see docs/runners.md")
 	flags.Var(cli.Repeated(&f.labels), "label", "with --remote: by a worker with this label, NAME=VALUE; can be repeated")
+	flags.Var(cli.Repeated(&f.variables), "env", "with --remote: give the run's providers and program this variable, `NAME=VALUE`, or\nNAME with its value here; can be repeated")
 	flags.StringVar(&f.message, "message", "", "with --remote: the reason for the run")
 	if changes {
 		flags.BoolVar(&f.approval, "require-approval", false, "with --remote: after another person has approved the plan")
@@ -36,7 +42,25 @@ func (f *remoteFlags) add(cmd *cobra.Command, changes bool) {
 }
 
 // remoteOnly are the flags of [remoteFlags].
-var remoteOnly = []string{"remote", "label", "message", "require-approval"}
+var remoteOnly = []string{"remote", "label", "env", "message", "require-approval"}
+
+// given returns the variables of the run.
+func (f *remoteFlags) given() (map[string]string, error) {
+	all := make(map[string]string)
+	for _, text := range f.variables {
+		name, value, is := strings.Cut(text, "=")
+		if err := errors.Join(grant.CheckVariable(name), named.CheckVariable(name)); err != nil {
+			return nil, cli.Usagef("--env %s: %w", name, err)
+		}
+		if !is {
+			if value, is = os.LookupEnv(name); !is {
+				return nil, cli.Usagef("--env %s: there is no such variable in the environment: set it, or give the value with --env %[1]s=VALUE", name)
+			}
+		}
+		all[name] = value
+	}
+	return all, nil
+}
 
 func (f *remoteFlags) check(cmd *cobra.Command) error {
 	for _, name := range remoteOnly[1:] {
@@ -78,11 +102,15 @@ func (a commands) deployRemotely(cmd *cobra.Command, c command, f *deployFlags, 
 	if err != nil {
 		return err
 	}
+	variables, err := r.given()
+	if err != nil {
+		return err
+	}
 	client, err := remotecmd.Client(cmd.Context(), a.App)
 	if err != nil {
 		return err
 	}
-	n, err := remotecmd.NewRun(ctx, a.App, client, c.name, r.labels)
+	n, err := remotecmd.NewRun(ctx, a.App, client, c.name, r.labels, variables)
 	if err != nil {
 		return err
 	}

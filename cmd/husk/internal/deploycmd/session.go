@@ -15,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/engine/projectroot"
 	"github.com/husk-dev/husk/engine/redact"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/run/runtrace"
 	"github.com/husk-dev/husk/internal/run/stackrun"
@@ -198,6 +199,15 @@ func (s *session) open(ctx context.Context, c command, stop <-chan struct{}) (_ 
 	w, err := s.app.Workspace(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if requested := s.app.Setup.Requested; requested != nil {
+		variables, err := w.OpenVariables(ctx, requested)
+		if err == nil {
+			err = named.Give(variables)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	if stackrun.NeedsPulumi(w.Project) || slices.ContainsFunc(s.flags.policyPacks, func(path string) bool {
 		return program.IsPolicyProgram(projectroot.New(".", projectroot.Trusted), path)

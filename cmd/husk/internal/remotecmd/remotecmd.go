@@ -392,7 +392,7 @@ func (a commands) schedules() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			n, err := NewRun(cmd.Context(), a.App, client, args[2], labels)
+			n, err := NewRun(cmd.Context(), a.App, client, args[2], labels, nil)
 			if err != nil {
 				return err
 			}
@@ -431,7 +431,7 @@ func (a commands) call(ctx context.Context, method, path, done string, args ...a
 }
 
 // NewRun sends the files of the project, and returns the request for a run of an operation on the current stack.
-func NewRun(ctx context.Context, a *cli.App, client *runapi.Client, operation string, labels []string) (*runapi.NewRun, error) {
+func NewRun(ctx context.Context, a *cli.App, client *runapi.Client, operation string, labels []string, variables map[string]string) (*runapi.NewRun, error) {
 	w, stack, err := a.CurrentStack(ctx)
 	if err != nil {
 		return nil, err
@@ -471,6 +471,11 @@ func NewRun(ctx context.Context, a *cli.App, client *runapi.Client, operation st
 	}
 	if n.Directory == "." {
 		n.Directory = ""
+	}
+	if len(variables) > 0 {
+		if n.Variables, err = w.SealVariables(ctx, variables); err != nil {
+			return nil, err
+		}
 	}
 	return n, nil
 }

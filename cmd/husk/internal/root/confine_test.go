@@ -15,7 +15,7 @@ import (
 )
 
 // textFlags are the flags whose values name no files of this machine.
-var textFlags = strings.Fields(`adopt-pending-creates allow allow-untested color config exclude exec-agent exec-kind expires first format from grant identity issuer label language
+var textFlags = strings.Fields(`adopt-pending-creates allow allow-untested color config env exclude exec-agent exec-kind expires first format from grant identity issuer label language
 	limit log-level main message name of only seed version parameter parent plaintext project provider query registry replace secret stack target target-replace to trust-module`)
 
 // leaves calls do with each command that does something, and its name.
