@@ -76,6 +76,7 @@ outputs: {found: "${look.found}"}
 	_, err = client.Call(t.Context(), http.MethodGet, "/v1/runs", nil, &runs)
 	require.NoError(t, err)
 	stolen := runs[slices.IndexFunc(runs, func(r runapi.Run) bool { return len(r.Variables) > 0 })].NewRun
+	require.Regexp(t, "(?m)^variables +given by ann, encrypted$", s.done("ann", "remote", "show", stolen.ID), "whoever approves it knows of them")
 	stolen.ID, stolen.Operation, stolen.Options = rand.Text(), "preview", nil
 	eve, err := runapi.NewClient(s.url, s.token("acme", "eve2", "preview"))
 	require.NoError(t, err)

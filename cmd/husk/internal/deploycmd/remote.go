@@ -1,6 +1,7 @@
 package deploycmd
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -150,6 +151,11 @@ func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runa
 	var run runapi.Run
 	if _, err := client.Call(ctx, http.MethodPost, "/v1/runs", n, &run); err != nil {
 		return err
+	}
+	if !bytes.Equal(run.Variables, n.Variables) { // of a version without them, which would begin the run all the same
+		err := fmt.Errorf("%s gives no variables to a run: update the server, or leave out --env", client.URL())
+		_, cancelled := client.Call(ctx, http.MethodPost, "/v1/runs/"+run.ID+"/cancel?call="+rand.Text(), nil, nil)
+		return errors.Join(err, cancelled)
 	}
 	a.Say("The run %s is queued at %s.", run.ID, client.URL())
 	causes := remotecmd.SayCauses(a.App, &run, "")

@@ -221,9 +221,13 @@ func (a commands) show() *cobra.Command {
 				}
 				return t.Local().Format(time.DateTime)
 			}
+			variables := ""
+			if len(r.Variables) > 0 {
+				variables = "given by " + r.By + ", encrypted"
+			}
 			for _, fact := range [][2]string{
 				{"run", r.ID}, {"state", string(r.State)}, {"waits for", r.Causes()}, {"reason", r.Reason}, {"operation", r.Operation}, {"stack", r.Project + "/" + r.Stack},
-				{"labels", labelsOf(r.Labels)}, {"asked for", at(r.Made) + " by " + r.By}, {"message", r.Message}, {"approved by", r.ApprovedBy},
+				{"labels", labelsOf(r.Labels)}, {"variables", variables}, {"asked for", at(r.Made) + " by " + r.By}, {"message", r.Message}, {"approved by", r.ApprovedBy},
 				{"worker", r.Worker}, {"began", at(r.Began)}, {"ended", at(r.Ended)},
 			} {
 				if fact[1] == "" {
