@@ -39,9 +39,10 @@ func isOfCredentials(variable string) bool {
 	return strings.HasPrefix(name, "GIT_CONFIG_KEY_") || strings.HasPrefix(name, "GIT_CONFIG_VALUE_")
 }
 
-// withoutCredentials are settings of git by which a server gets only credentials that name it.
+// withoutCredentials are settings of git by which a server gets only credentials that name it. http.sslCert and http.sslKey are not
+// among them: git reads the file of an empty name, and a server can do nothing elsewhere with the certificate of a client.
 var withoutCredentials = []string{
-	"-c", "core.askPass=", "-c", "http.extraHeader=", "-c", "http.cookieFile=", "-c", "http.sslCert=", "-c", "http.sslKey=", "-c", "http.delegation=none", "-c", "http.emptyAuth=false",
+	"-c", "core.askPass=", "-c", "http.extraHeader=", "-c", "http.cookieFile=", "-c", "http.delegation=none", "-c", "http.emptyAuth=false",
 }
 
 // waitDelay is the time to wait for git after it was killed, because the program that it has started for a protocol keeps its output open.
@@ -82,10 +83,10 @@ func CheckOut(ctx context.Context, dir, url, ref string) (string, error) {
 	}
 	if _, err := git("fetch", "--quiet", "--depth", "1", "--no-tags", "--", url, ref); err != nil {
 		// Servers without the newer protocol have only whole repositories, and their branches and tags.
-		if _, whole := git("fetch", "--quiet", "--", url, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"); whole != nil {
+		if _, whole := git("fetch", "--quiet", "--", url, "+HEAD:refs/remotes/origin/HEAD", "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"); whole != nil {
 			return "", err
 		}
-		for _, name := range []string{"refs/tags/" + ref, "refs/remotes/origin/" + ref, ref} {
+		for _, name := range []string{"refs/tags/" + ref, "refs/remotes/origin/" + strings.TrimPrefix(ref, "refs/heads/"), ref} {
 			if _, known := git("rev-parse", "--verify", "--quiet", name+"^{commit}"); known == nil {
 				if _, err := git("checkout", "--quiet", "--detach", name); err != nil {
 					return "", err
