@@ -122,6 +122,9 @@ func dialsSockets(runtime string) bool {
 	return isOwn(runtime) && (runtime != "go" || os.Getenv("HTTPS_PROXY") == "" && os.Getenv("https_proxy") == "")
 }
 
+// maxSocket is the longest path of a socket in macOS, in bytes. Linux has 107.
+const maxSocket = 103
+
 func (s *service) bind(private bool) (net.Listener, error) {
 	if runtime.GOOS == "windows" || !private {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -130,11 +133,16 @@ func (s *service) bind(private bool) (net.Listener, error) {
 		}
 		return listener, err
 	}
-	dir, err := os.MkdirTemp("", "husk-program-") // for this user alone
+	const monitor = "husk-program-0123456789/monitor"
+	within := os.TempDir()
+	if len(filepath.Join(within, monitor)) > maxSocket {
+		within = "/tmp"
+	}
+	dir, err := os.MkdirTemp(within, "husk-program-") // for this user alone
 	if err != nil {
 		return nil, err
 	}
-	socket := filepath.Join(dir, "monitor")
+	socket := filepath.Join(dir, filepath.Base(monitor))
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))

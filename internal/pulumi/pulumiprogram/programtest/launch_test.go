@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,6 +78,19 @@ func TestAGoProgramBehindAProxy(t *testing.T) {
 		require.ErrorContains(t, err, "without having registered anything")
 		require.Contains(t, p.read("monitor"), want)
 	}
+}
+
+// The path of a socket is bounded, and the directory for temporary files may be deep.
+func TestADeepTemporaryDirectory(t *testing.T) {
+	p := newProject(t, "go")
+	p.runtimeOptions("go", "binary: bin/shop")
+	script(t, filepath.Join(p.dir, "bin"), "shop", `echo "$PULUMI_MONITOR" >monitor`)
+	deep := filepath.Join(t.TempDir(), strings.Repeat("x", 120))
+	require.NoError(t, os.Mkdir(deep, 0o700))
+	t.Setenv("TMPDIR", deep)
+	_, err := p.run(engine.Up{})
+	require.ErrorContains(t, err, "without having registered anything")
+	require.Contains(t, p.read("monitor"), "unix:///tmp/husk-program-")
 }
 
 // Poetry says which virtual environment it has made for a program.
