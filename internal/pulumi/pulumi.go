@@ -38,6 +38,14 @@ func (h Host) Program(p *program.Project, report func(engine.Diagnostic), stop f
 	return pulumiprogram.New(p, pulumiprogram.Options{Report: report, Stop: stop, Client: h.Client})
 }
 
+// Install implements [stackrun.Pulumi].
+func (h Host) Install(ctx context.Context, p *program.Project) error {
+	if h.Client != "" {
+		return nil
+	}
+	return pulumiprogram.Install(ctx, p)
+}
+
 // OpenPolicy implements [stackrun.Pulumi].
 func (Host) OpenPolicy(ctx context.Context, o plugins.PolicyOptions) (plugins.PolicyProcess, error) {
 	command, err := pulumiprogram.PolicyCommand(ctx, o.Source.Program)

@@ -12,12 +12,12 @@ import (
 var forwarded = map[string][]string{
 	"": {
 		"target", "target-dependents", "exclude", "exclude-dependents", "exclude-protected", "diff", "timings", "parallel", "verbose", "log-level",
-		"refresh", "run-program", "installed", "trust-module", "continue-on-error", "ignore-protect",
+		"refresh", "run-program", "install-dependencies", "installed", "trust-module", "continue-on-error", "ignore-protect",
 	},
-	"up":      {"replace", "target-replace", "update-on-import", "stop-on-pending", "legacy-diff"},
+	"up":      {"skip-preview", "replace", "target-replace", "update-on-import", "stop-on-pending", "legacy-diff"},
 	"preview": {"replace", "target-replace", "update-on-import", "stop-on-pending", "legacy-diff"},
-	"destroy": {"preview-only"},
-	"refresh": {"preview-only", "clear-pending-creates", "adopt-pending-creates"},
+	"destroy": {"skip-preview", "preview-only"},
+	"refresh": {"skip-preview", "preview-only", "clear-pending-creates", "adopt-pending-creates"},
 }
 
 // CheckOption returns an error for an option that a run elsewhere cannot have. It is written as --flag or --flag=value.

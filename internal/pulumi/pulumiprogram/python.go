@@ -43,22 +43,9 @@ func (p *Program) python(ctx context.Context, run abi.RunContext) (launch, error
 // interpreter returns the interpreter of a program in a directory, with the options of the project. A type checker has checked the
 // program.
 func (p *Program) interpreter(ctx context.Context, dir string) (string, error) {
-	var virtualenv, toolchain, typechecker program.RuntimeOption
-	for _, o := range p.project.RuntimeOptions {
-		switch {
-		case o.Name == "virtualenv":
-			virtualenv = o
-		case o.Name == "toolchain" && (o.Value == "pip" || o.Value == "uv" || o.Value == "poetry"):
-			toolchain = o
-		case o.Name == "toolchain":
-			return "", p.refuse(o, "husk does not support the toolchain %q: name the directory of its virtual environment as the option virtualenv", o.Value)
-		case o.Name == "typechecker" && (o.Value == "mypy" || o.Value == "pyright"):
-			typechecker = o
-		case o.Name == "typechecker":
-			return "", p.refuse(o, "husk does not support the type checker %q, but mypy and pyright", o.Value)
-		default:
-			return "", p.unsupported(o)
-		}
+	virtualenv, toolchain, typechecker, err := p.pythonOptions()
+	if err != nil {
+		return "", err
 	}
 	environment, made := "", "python3 -m venv, and install the program's packages there"
 	if toolchain.Value == "uv" {
@@ -70,7 +57,6 @@ func (p *Program) interpreter(ctx context.Context, dir string) (string, error) {
 	case toolchain.Value == "uv":
 		environment = uvEnvironment(p.project.Dir, dir)
 	case toolchain.Value == "poetry":
-		var err error
 		if environment, err = poetryEnvironment(ctx, dir); err != nil {
 			return "", err
 		}
@@ -85,6 +71,30 @@ func (p *Program) interpreter(ctx context.Context, dir string) (string, error) {
 		}
 	}
 	return interpreter, nil
+}
+
+// pythonOptions returns the options of the project, whose names are empty if it has none.
+func (p *Program) pythonOptions() (virtualenv, toolchain, typechecker program.RuntimeOption, err error) {
+	for _, o := range p.project.RuntimeOptions {
+		switch {
+		case o.Name == "virtualenv":
+			virtualenv = o
+		case o.Name == "toolchain" && (o.Value == "pip" || o.Value == "uv" || o.Value == "poetry"):
+			toolchain = o
+		case o.Name == "toolchain":
+			err = p.refuse(o, "husk does not support the toolchain %q: name the directory of its virtual environment as the option virtualenv", o.Value)
+		case o.Name == "typechecker" && (o.Value == "mypy" || o.Value == "pyright"):
+			typechecker = o
+		case o.Name == "typechecker":
+			err = p.refuse(o, "husk does not support the type checker %q, but mypy and pyright", o.Value)
+		default:
+			err = p.unsupported(o)
+		}
+		if err != nil {
+			return virtualenv, toolchain, typechecker, err
+		}
+	}
+	return virtualenv, toolchain, typechecker, nil
 }
 
 // uvEnvironment returns the virtual environment of uv for a program: the workspace's environment. The workspace's lock is beside
@@ -107,14 +117,19 @@ func pythonOf(environment, made string) (string, error) {
 		}
 		return interpreter, nil
 	}
-	interpreter := filepath.Join(environment, "bin", "python")
-	if runtime.GOOS == "windows" {
-		interpreter = filepath.Join(environment, "Scripts", "python.exe")
-	}
+	interpreter := interpreterOf(environment)
 	if _, err := os.Stat(interpreter); err != nil {
 		return "", fmt.Errorf("the virtual environment of the program has no %s: make it with %s", interpreter, made)
 	}
 	return interpreter, nil
+}
+
+// interpreterOf returns the path of the interpreter of a virtual environment.
+func interpreterOf(environment string) string {
+	if runtime.GOOS == "windows" {
+		return filepath.Join(environment, "Scripts", "python.exe")
+	}
+	return filepath.Join(environment, "bin", "python")
 }
 
 // poetryEnvironment returns the virtual environment that Poetry has made for a program.

@@ -74,6 +74,8 @@ type Pulumi interface {
 	Runtimes() []string
 	// Program returns the program of a project. report and stop are as in [engine.Deployment].
 	Program(p *program.Project, report func(engine.Diagnostic), stop func() <-chan struct{}) engine.Program
+	// Install installs the packages of a project's program.
+	Install(ctx context.Context, p *program.Project) error
 	// StartNative starts a native plugin.
 	StartNative(ctx context.Context, o plugins.NativeOptions) (plugins.NativePlugin, error)
 	// OpenPolicy returns a policy pack that is a program.

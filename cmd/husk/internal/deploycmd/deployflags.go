@@ -25,7 +25,7 @@ import (
 
 type deployFlags struct {
 	yes, skipPreview, previewOnly, diff, timings        bool
-	refresh, runProgram, installed                      bool
+	refresh, runProgram, installed, install             bool
 	continueOnError, ignoreProtect                      bool
 	updateOnImport, legacyDiff                          bool
 	clearPendingCreates, stopOnPending, detailedExit    bool
@@ -56,9 +56,9 @@ const (
 	shownFlags     = "verbose log-level log-file trace audit-log learn-grants trust-module diff timings timeline parallel " + cli.DetailedExitCode + " "
 	selectionFlags = "target target-dependents exclude exclude-dependents "
 	failureFlags   = "continue-on-error ignore-protect "
-	updateFlags    = selectionFlags + failureFlags + "refresh replace target-replace update-on-import stop-on-pending legacy-diff "
+	updateFlags    = selectionFlags + failureFlags + "install-dependencies refresh replace target-replace update-on-import stop-on-pending legacy-diff "
 	policyFlags    = "policy-pack policy-pack-config "
-	recordedFlags  = selectionFlags + "expect-no-changes preview-only run-program installed grant "
+	recordedFlags  = selectionFlags + "expect-no-changes preview-only run-program install-dependencies installed grant "
 )
 
 // add adds flags to a command by their names. A flag that is not added costs nothing.
@@ -114,6 +114,7 @@ func (f *deployFlags) add(cmd *cobra.Command, names string) {
 			"replace this resource, or all that match a pattern, even if unchanged; can be repeated"},
 		{"target-replace", "", &f.targetReplace, "short for --target and --replace with the same value"},
 		{"run-program", "", &f.runProgram, "run the program, so that providers get their current configuration"},
+		{"install-dependencies", "", &f.install, "first install the packages that a program in Node.js or Python needs"},
 		{"installed", "", &f.installed,
 			"use the providers that the project lists, instead of the modules that made the resources"},
 		{"grant", "", &f.grants,

@@ -196,6 +196,10 @@ type openRun struct {
 // open opens project, stack, and providers for a command, which stop ends.
 func (s *session) open(ctx context.Context, c command, stop <-chan struct{}) (_ *openRun, err error) {
 	s.app.RemarkOnVariables()
+	runsProgram := c.program || s.flags.runProgram
+	if s.flags.install && !runsProgram {
+		return nil, cli.Usagef("--install-dependencies requires --run-program")
+	}
 	w, err := s.app.Workspace(ctx)
 	if err != nil {
 		return nil, err
@@ -215,10 +219,15 @@ func (s *session) open(ctx context.Context, c command, stop <-chan struct{}) (_ 
 		if err := s.app.WithWhole("a program or plugin that speaks Pulumi's protocol"); err != nil {
 			return nil, err
 		}
+		if s.flags.install {
+			if err := s.install(ctx, w.Project, stop); err != nil {
+				return nil, err
+			}
+		}
 	}
 	options := stackrun.Options{
 		Command: c.name, Stack: s.app.Stack, Preview: c.previewOnly, Creates: c.program,
-		Program: c.program || s.flags.runProgram, Replaces: c.replaces, Deletes: c.deletes,
+		Program: runsProgram, Replaces: c.replaces, Deletes: c.deletes,
 		Parallel: s.flags.parallel, Events: s.event, Trusted: s.flags.trusted, Stop: stop,
 	}
 	if options.Plugins, err = s.app.PluginOptions(); err != nil {
@@ -257,6 +266,21 @@ func (s *session) open(ctx context.Context, c command, stop <-chan struct{}) (_ 
 		o.Deployment.Steps = s.step
 	}
 	return o, nil
+}
+
+// install installs the packages of the project's program, until stop ends it.
+func (s *session) install(ctx context.Context, project *program.Project, stop <-chan struct{}) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-stop:
+			cancel(engine.ErrStopped)
+		case <-ctx.Done():
+		}
+	}()
+	s.event(engine.Diagnostic{Severity: "info", Message: "installing the packages of the program"})
+	return s.app.Parts.Pulumi.Install(ctx, project)
 }
 
 // close saves the state and releases everything.
