@@ -285,6 +285,38 @@ func TestJSONEndsWithTheSummary(t *testing.T) {
 `, out.String())
 }
 
+// Each kind of event is read as it was written.
+func TestEventsAreReadAsWritten(t *testing.T) {
+	one, change := step(engine.OpCreate, "one"), engine.PropertyChange{Path: "tags.owner", Kind: "add", New: `"me"`, Replaces: true}
+	one.Diff = []engine.PropertyChange{change}
+	action := engine.ActionInfo{Name: "restart", Function: "lab:restart", Arguments: one.Diff}
+	source := analysis.Source{Pack: "house", Version: "1.0.0", Policy: "tags"}
+	events := []engine.Event{
+		engine.Started{Operation: "up", Project: "demo", Stack: "dev", DryRun: true},
+		engine.StepStarted{Step: one}, engine.StepDone{Step: one, DurationMs: 3}, engine.StepFailed{Step: one, Error: "it is <closed>"},
+		engine.ActionStarted{Action: action}, engine.ActionDone{Action: action, DurationMs: 3}, engine.ActionFailed{Action: action, Error: "no"},
+		engine.Diagnostic{Severity: "warning", Message: "a\nb", URN: one.URN, Ephemeral: true}, engine.Preparing{Provider: "lab", Doing: "compiling", ElapsedMs: 4, Size: 9},
+		engine.MoveSuggested{From: one.URN, To: one.URN + "2"}, engine.StackOutputs{Outputs: map[string]any{"a": []any{"b", 1.0}}, Changes: one.Diff},
+		engine.ProviderCosts{Package: "lab", Methods: []engine.MethodCost{{Method: "Create", Calls: 2}}},
+		engine.PolicyPackLoaded{Name: "house", Version: "1.0.0", Policies: []engine.PolicyInfo{{Name: "tags", Level: "advisory"}}},
+		engine.PolicyRemediated{Source: source, URN: one.URN, Changes: one.Diff}, engine.PolicyViolated{Source: source, Level: "mandatory", Message: "it is too large"},
+		engine.Summary{Result: "failed", Changes: engine.Changes{Create: 1}, Policies: &engine.PolicyCounts{Packs: 1}, DurationMs: 5},
+	}
+	require.Len(t, readers, len(events))
+	for _, want := range events {
+		var out bytes.Buffer
+		j := NewJSON(NewOutput(&out, nil))
+		j.write(want)
+		got, err := ReadEvent(out.Bytes())
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	for _, other := range []string{"", "worker", "[]", `{"type":"dance"}`, `{"type":"summary","result":7}`} {
+		_, err := ReadEvent([]byte(other))
+		require.Error(t, err, other)
+	}
+}
+
 func TestPolicies(t *testing.T) {
 	source := analysis.Source{Pack: "house", Version: "1.0.0", Policy: "tags"}
 	one := step(engine.OpCreate, "one").URN

@@ -3,11 +3,13 @@ package display
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/husk-dev/husk/engine"
+	"github.com/husk-dev/husk/internal/base/intake"
 )
 
 // JSON writes each event as one line of JSON, an object with the member "type". An error becomes a
@@ -87,5 +89,41 @@ func (j *JSON) write(e engine.Event) {
 		j.held.Write(line)
 	} else {
 		_ = j.out.WriteData(line) // OnGone handles a reader that went away
+	}
+}
+
+// ReadEvent returns the event of a line that [JSON] has written. It returns an error for an event that it does not know.
+func ReadEvent(line []byte) (engine.Event, error) {
+	var typed struct{ Type string }
+	if err := intake.AnswerJSON(line, &typed); err != nil {
+		return nil, err
+	}
+	read, is := readers[typed.Type]
+	if !is {
+		return nil, fmt.Errorf("the event %.60q is not known", typed.Type)
+	}
+	return read(line)
+}
+
+// readers read events by their types.
+var readers = func() map[string]func([]byte) (engine.Event, error) {
+	readers := make(map[string]func([]byte) (engine.Event, error))
+	for _, add := range []func(map[string]func([]byte) (engine.Event, error)){
+		reads[engine.Started], reads[engine.StepStarted], reads[engine.StepDone], reads[engine.StepFailed], reads[engine.ActionStarted],
+		reads[engine.ActionDone], reads[engine.ActionFailed], reads[engine.Diagnostic], reads[engine.Preparing], reads[engine.MoveSuggested],
+		reads[engine.StackOutputs], reads[engine.ProviderCosts], reads[engine.Summary], reads[engine.PolicyPackLoaded],
+		reads[engine.PolicyRemediated], reads[engine.PolicyViolated],
+	} {
+		add(readers)
+	}
+	return readers
+}()
+
+func reads[E engine.Event](readers map[string]func([]byte) (engine.Event, error)) {
+	var none E
+	readers[none.Type()] = func(line []byte) (engine.Event, error) {
+		var e E
+		err := intake.AnswerJSON(line, &e)
+		return e, err
 	}
 }

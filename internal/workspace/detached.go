@@ -40,10 +40,10 @@ func openDetached(ctx context.Context, root *projectroot.Root, none *program.NoP
 	}
 	store := b.State
 	stacks, err := store.List(ctx)
-	if len(stacks) == 0 {
+	project, stack := splitStack(o.Stack)
+	if len(stacks) == 0 && (err != nil || project == "") {
 		return nil, cmp.Or(err, error(none))
 	}
-	project, stack := splitStack(o.Stack)
 	if project == "" {
 		if project, err = onlyProject(stacks, stack, b.Place); err != nil {
 			return nil, err

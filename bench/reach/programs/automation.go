@@ -148,11 +148,15 @@ func (at place) drive(ctx context.Context, e example, root string) error {
 		return err
 	}
 	command := func(args ...string) *exec.Cmd {
-		return at.command(ctx, dir, []string{
+		cmd := at.command(ctx, dir, []string{
 			"HOME=" + home, "XDG_CACHE_HOME=" + cache, "GOPATH=" + build.Default.GOPATH,
-			"WEBSITES=" + server.URL, "TS_NODE_TRANSPILE_ONLY=true", "HTTPS_PROXY=" + web.URL, "SSL_CERT_FILE=" + certificates,
+			"WEBSITES=" + server.URL, "TS_NODE_TRANSPILE_ONLY=true", "HTTPS_PROXY=" + web.URL, "SSL_CERT_FILE=" + certificates, "GIT_SSL_CAINFO=" + certificates,
 			"KMS_KEY=1234", kmsLog + "=" + keyLog, "AWS_REGION=us-west-2", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret", "AWS_SESSION_TOKEN=token",
 		}, args...)
+		if e.way == "deploys" {
+			cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "PULUMI_CONFIG_PASSPHRASE=") }) // the server has a key
+		}
+		return cmd
 	}
 	if err := at.translate(ctx, dir); err != nil {
 		return err
@@ -176,6 +180,13 @@ func (at place) drive(ctx context.Context, e example, root string) error {
 		return slices.Concat(e.command, args)
 	}
 	destroy := with("destroy")
+	if e.way == "deploys" {
+		s, err := serveDeployments(root, func(args ...string) *exec.Cmd { return command(append([]string{"pulumi"}, args...)...) })
+		if err != nil {
+			return err
+		}
+		defer s.stop()
+	}
 	switch e.way {
 	case "serves":
 		cmd := command(e.command...)

@@ -4,12 +4,13 @@
 //
 //	go run -C bench ./reach/programs -husk FILE -in DIR -modules DIR [-only TEXT]
 //
-// The directory of -in has a checkout of each repository, by its name, and what programs import: node_modules with Pulumi's SDK,
-// typescript and ts-node 10, and a virtual environment venv of Python. awsx must find the same copy of Pulumi's SDK as the programs. The
-// directory of -modules has NAME.wasm for each provider: aws, azure, and azure-native are the stand-ins below this package's directory, and
-// postgresql is the one in examples/providers. Programs in Go and Java fetch their modules, and need the network; those with databases need
-// the servers of MariaDB and PostgreSQL. An example that "runs with PROGRAM" is left out unless PATH has the program: temporal has Temporal's
-// server, and pulumi-language-java is Pulumi's language host.
+// The directory of -in has a checkout of each repository, by its name, and what programs import: node_modules with Pulumi's SDK, typescript
+// and ts-node 10, and a virtual environment venv of Python. awsx must find the same copy of Pulumi's SDK as the programs. The directory of
+// -modules has NAME.wasm for each provider: aws, azure, and azure-native are the stand-ins below this package's directory, and postgresql
+// is the one in examples/providers. Programs in Go and Java fetch their modules, and need the network; those with databases need the
+// servers of MariaDB and PostgreSQL, and those that deploy from a repository husk-server beside the file of -husk. An example that "runs
+// with PROGRAM" is left out unless PATH has the program: temporal has Temporal's server, and pulumi-language-java is Pulumi's language
+// host.
 package main
 
 import (

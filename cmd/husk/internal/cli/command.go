@@ -55,6 +55,9 @@ func CheckArguments(cmd *cobra.Command) {
 // Given calls do with each flag that was given, once for each value of one that can be repeated.
 func Given(cmd *cobra.Command, do func(flag, value string)) { cmd.Flags().Visit(eachValue(do)) }
 
+// NotForRuns annotates a flag that says nothing to the worker of a run.
+const NotForRuns = "not for runs"
+
 // Values is [Given] with the defaults of all other flags.
 func Values(cmd *cobra.Command, do func(flag, value string)) { cmd.Flags().VisitAll(eachValue(do)) }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/husk-dev/husk/internal/backend/runapi"
 	"github.com/husk-dev/husk/internal/base/named"
 	"github.com/husk-dev/husk/internal/base/printable"
+	"github.com/husk-dev/husk/internal/display"
 	"github.com/husk-dev/husk/internal/workspace"
 )
 
@@ -76,7 +77,7 @@ func (f *remoteFlags) check(cmd *cobra.Command) error {
 func options(cmd *cobra.Command, operation string) (all []string, err error) {
 	here, ofAll := append([]string{"yes", cli.DetailedExitCode}, remoteOnly...), cmd.InheritedFlags()
 	cli.Given(cmd, func(name, value string) {
-		if slices.Contains(here, name) || ofAll.Lookup(name) != nil {
+		if slices.Contains(here, name) || ofAll.Lookup(name) != nil || cmd.Flag(name).Annotations[cli.NotForRuns] != nil {
 			return
 		}
 		option := "--" + name + "=" + value
@@ -93,6 +94,9 @@ func (a commands) deployRemotely(cmd *cobra.Command, c command, f *deployFlags, 
 	ctx := cmd.Context()
 	if f.detailedExit {
 		return cli.Usagef("--%s is not for --remote, where the run says only whether it succeeded", cli.DetailedExitCode)
+	}
+	if f.skipPreview && (r.approval || !f.yes) {
+		return cli.Usagef("--skip-preview requires --yes, and somebody who approves a run wants to see its preview")
 	}
 	previewOnly := c.previewOnly || f.previewOnly
 	asks := !previewOnly && !f.yes && !r.approval
@@ -146,8 +150,13 @@ func (a commands) keepChoice(ctx context.Context) error {
 }
 
 // runRemotely queues a run and follows it until it ends, or waits for approval.
-func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runapi.NewRun) error {
+func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runapi.NewRun) (err error) {
 	n.ID = rand.Text()
+	show := func(l *runapi.Line) error { return remotecmd.Show(a.App, l) }
+	if f := newFollowing(a.App); f != nil {
+		defer func() { err = f.close(err) }()
+		n.JSON, show = true, f.show
+	}
 	var run runapi.Run
 	if _, err := client.Call(ctx, http.MethodPost, "/v1/runs", n, &run); err != nil {
 		return err
@@ -179,9 +188,9 @@ func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runa
 		cli.Stage{Message: "Cancelling now.", Do: cancel})
 	defer end()
 	worker := ""
-	err := client.Follow(ctx, run.ID, 0, func(l *runapi.Line, r *runapi.Run) (bool, error) {
+	err = client.Follow(ctx, run.ID, 0, func(l *runapi.Line, r *runapi.Run) (bool, error) {
 		if l != nil {
-			return true, remotecmd.Show(a.App, l)
+			return true, show(l)
 		}
 		run = *r
 		if r.State == runapi.Queued {
@@ -210,4 +219,49 @@ func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runa
 		return cli.Shown(errors.New("the run has failed"))
 	}
 	return fmt.Errorf("the run %s was %s", run.ID, run.State)
+}
+
+// following shows a run of a server as if it were done here, and tells the followers of its events. They do not have the states of its
+// resources.
+type following struct {
+	app       *cli.App
+	followers []cli.Follower
+	shown     *display.Text
+}
+
+// newFollowing returns nil if there are no followers.
+func newFollowing(a *cli.App) *following {
+	f := &following{app: a, followers: a.Followers(), shown: display.NewText(a.Shown(), a.Errs, display.Options{})}
+	if len(f.followers) == 0 {
+		return nil
+	}
+	for _, follower := range f.followers {
+		follower.Begin(nil)
+	}
+	return f
+}
+
+func (f *following) show(l *runapi.Line) error {
+	e, err := display.ReadEvent([]byte(l.Text))
+	if l.Stream != runapi.Out || err != nil {
+		_, err := fmt.Fprintf(f.app.Errs, "%s | %s\n", l.Who(), display.Escape(l.Text))
+		return err
+	}
+	f.shown.Event(e)
+	for _, follower := range f.followers {
+		follower.Event(e)
+	}
+	return nil
+}
+
+// close ends the display with the error of the run, and returns that, marked as shown.
+func (f *following) close(err error) error {
+	f.shown.Close(err)
+	for _, follower := range f.followers {
+		follower.Close(err)
+	}
+	if err == nil {
+		return nil
+	}
+	return cli.Shown(err)
 }

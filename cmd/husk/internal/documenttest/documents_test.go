@@ -66,6 +66,7 @@ var documents = map[string][]action{
 		load(),
 		leave("has husk run by another name, which the script pulumi does"),
 		leave("a project for Node.js; package programtest has such projects"),
+		leave("needs a server and a repository; TestRemoteWorkspace of husk-server runs such commands"),
 		leave("needs the Pulumi CLI; the same tests read and write the states with its code"),
 	},
 	"docs/policy.md": {

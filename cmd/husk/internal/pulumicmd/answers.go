@@ -27,7 +27,10 @@ func (a *answers) change() {
 
 	init := a.find("stack init")
 	init.Flags().String("secrets-provider", "", "")
-	before(init, func(cmd *cobra.Command, _ []string) error {
+	before(init, func(cmd *cobra.Command, args []string) error {
+		if a.Stack == "" { // so that it names the project where there is none
+			a.Stack = args[0]
+		}
 		w, err := a.Workspace(cmd.Context())
 		if err != nil {
 			return err

@@ -25,6 +25,7 @@ type deploys struct {
 	log, client, message string
 	config, pending      []string
 	path, document       bool
+	repository
 }
 
 func (a *answers) deployments() {
@@ -54,6 +55,9 @@ func (a *answers) deployments() {
 			flags.Var(cli.Repeated(&d.pending), "import-pending-creates", "")
 		}
 		before(cmd, d.begin)
+		if flags.Lookup("remote") != nil {
+			d.ofRepository(cmd)
+		}
 	}
 }
 

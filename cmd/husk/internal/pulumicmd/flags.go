@@ -56,6 +56,12 @@ var without = []struct{ commands, flags, why string }{
 	{"up,preview,refresh,destroy,import", "attach-debugger", "husk attaches no debugger to programs"},
 	{"up,watch,stack select,new", "secrets-provider:", "husk pulumi stack init NAME --secrets-provider chooses it"},
 	{"preview,refresh,destroy,import", "output:", "--json writes JSON"},
+	{"up,preview,refresh,destroy", "remote-git-auth-access-token: remote-git-auth-ssh-private-key: remote-git-auth-ssh-private-key-path: " +
+		"remote-git-auth-password: remote-git-auth-username:", "husk checks the repository out here, with the credentials that git finds by itself"},
+	{"up,preview,refresh,destroy", "remote-pre-run-command:", "husk runs no commands at a worker before the program"},
+	{"up,preview,refresh,destroy", "remote-executor-image: remote-executor-image-username: remote-executor-image-password: remote-agent-pool-id:",
+		"a worker runs where it was started: --label chooses one"},
+	{"up,preview,refresh,destroy", "remote-inherit-settings", "a stack has no settings of deployments"},
 	{"watch", "policy-pack: policy-pack-config:", "husk up checks with policy packs"},
 	{"stack export", "version:", "husk stack restore --list lists earlier states, and husk stack restore brings one back"},
 	{"stack init", "copy-config-from:", "copy the file of the other stack's configuration, beside the project file"},

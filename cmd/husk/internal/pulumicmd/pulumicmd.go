@@ -31,7 +31,7 @@ type answers struct {
 
 // Answer has the commands below root answer a command line of Pulumi.
 func Answer(app *cli.App, root *cobra.Command) {
-	a := &answers{App: app, root: root}
+	a, ofHusk := &answers{App: app, root: root}, own(root)
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.debug, "debug", false, "")
 	ignore(flags, true, "logflow", "logtostderr", "emoji", "e", "disable-integrity-checking", "fully-qualify-stack-names", "Q")
@@ -45,6 +45,7 @@ func Answer(app *cli.App, root *cobra.Command) {
 	a.change()
 	a.deployments()
 	a.flags()
+	withhold(root, ofHusk)
 	begin := root.PersistentPreRunE
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := a.keep(); err != nil { // before the command confines itself to the place of the stacks
@@ -60,8 +61,8 @@ func Answer(app *cli.App, root *cobra.Command) {
 					err = run(cmd, args)
 				}
 				if none := (*program.NoProjectError)(nil); errors.As(err, &none) && temporary(none.Dir) != "" {
-					return errors.New("the workspace has no project settings. A RemoteWorkspace has none, since Pulumi's service deploys it: " +
-						"husk up --remote has a worker of a server of Husk deploy")
+					return fmt.Errorf("the workspace has no project settings. A RemoteWorkspace needs none, but a server for its stacks: "+
+						"log in to it with pulumi login URL, or set %s", pulumiBackend)
 				}
 				if words := inWords(err); words != "" {
 					a.Say("error: %s", words)
@@ -188,16 +189,8 @@ func (a *answers) adopt(ctx context.Context) error {
 			return nil
 		}
 	}
-	at, err := workspace.Find(beside)
-	if err != nil {
-		return err
-	}
-	file := program.FindFile(projectroot.New(at, projectroot.Trusted))
-	if !strings.HasPrefix(filepath.Base(file), "Husk.") {
-		return nil
-	}
-	ours, err := os.ReadFile(file)
-	if err != nil {
+	file, ours, err := settings(beside)
+	if err != nil || file == "" {
 		return err
 	}
 	theirs, err := os.ReadFile(program.FindFile(root))
@@ -207,9 +200,23 @@ func (a *answers) adopt(ctx context.Context) error {
 	if a.Pulumi.Project, err = merged(ours, theirs, inline, cloned); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	a.Dir = at
+	a.Dir = filepath.Dir(file)
 	a.FindProjectAnew()
 	return nil
+}
+
+// settings returns the project file of Husk in a directory or above, and its text. The file is empty if there is none.
+func settings(dir string) (file string, text []byte, err error) {
+	at, err := workspace.Find(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	file = program.FindFile(projectroot.New(at, projectroot.Trusted))
+	if !strings.HasPrefix(filepath.Base(file), "Husk.") {
+		return "", nil, nil
+	}
+	text, err = os.ReadFile(file)
+	return file, text, err
 }
 
 // merged returns the text of a project file with the name, program, and configuration of an inline or cloned one, the text of which is inline.

@@ -1,0 +1,193 @@
+package pulumicmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/engine/program"
+	"github.com/husk-dev/husk/internal/base/gitcommand"
+)
+
+// repository are the flags of a deployment from a repository of git by a worker of the server, as a RemoteWorkspace asks for it.
+type repository struct {
+	branch, commit, dir string
+	variables, secrets  []string
+	installed           bool
+}
+
+// ofRepository has a command take a URL of a repository, and the flags for it.
+func (d *deploys) ofRepository(cmd *cobra.Command) {
+	cmd.Use += " [URL]"
+	flags := cmd.Flags()
+	flags.StringVar(&d.branch, "remote-git-branch", "", "")
+	flags.StringVar(&d.commit, "remote-git-commit", "", "")
+	flags.StringVar(&d.dir, "remote-git-repo-dir", "", "")
+	flags.Var(cli.Repeated(&d.variables), "remote-env", "")
+	flags.Var(cli.Repeated(&d.secrets), "remote-env-secret", "")
+	flags.BoolVar(&d.installed, "remote-skip-install-dependencies", false, "")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !flags.Changed("remote") {
+			if len(args) > 0 {
+				return cli.Usagef("%s: a URL goes with --remote. Or clone the repository, and run this there", args[0])
+			}
+			return run(cmd, args)
+		}
+		for _, variable := range append(d.variables[:len(d.variables):len(d.variables)], d.secrets...) {
+			if err := flags.Set("env", variable); err != nil {
+				return err
+			}
+		}
+		if len(args) == 0 {
+			return run(cmd, nil)
+		}
+		if program := flags.Lookup("run-program"); !d.installed && (program == nil || program.Value.String() != "false") {
+			if err := flags.Set("install-dependencies", "true"); err != nil {
+				return err
+			}
+		}
+		checkout, err := os.MkdirTemp("", "husk-repository-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(checkout) }() // leftovers are in the directory for temporary files
+		if err := d.fetch(cmd.Context(), checkout, args[0]); err != nil {
+			return err
+		}
+		return run(cmd, nil)
+	}
+}
+
+// own returns the flags of commands of Husk, before Pulumi's are added.
+func own(root *cobra.Command) map[*pflag.Flag]bool {
+	flags := make(map[*pflag.Flag]bool)
+	each(root, func(cmd *cobra.Command) { cmd.Flags().VisitAll(func(flag *pflag.Flag) { flags[flag] = true }) })
+	return flags
+}
+
+// withhold keeps other flags from the worker of a run, which does not know them, and flags without effect.
+func withhold(root *cobra.Command, own map[*pflag.Flag]bool) {
+	each(root, func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			if _, none := flag.Value.(ignored); none || !own[flag] {
+				_ = cmd.Flags().SetAnnotation(flag.Name, cli.NotForRuns, []string{"true"}) // it exists
+			}
+		})
+	})
+}
+
+// fetch checks the repository out into an empty directory, and has the project in it be that of the command. Unless it lists providers
+// itself, it gets those of the project file of Husk that is beside the process or above, with the lock beside that.
+func (d *deploys) fetch(ctx context.Context, checkout, url string) error {
+	if _, err := gitcommand.CheckOut(ctx, checkout, url, cmp.Or(d.commit, d.branch)); err != nil {
+		return err
+	}
+	dir := cmp.Or(d.dir, ".")
+	repository, err := os.OpenRoot(checkout)
+	if err != nil {
+		return err
+	}
+	defer repository.Close()
+	files, err := repository.OpenRoot(dir) // which a link leads out of the repository no more than ..
+	if err != nil {
+		return cli.Usagef("--remote-git-repo-dir %s: is no directory of %s", dir, url)
+	}
+	defer files.Close()
+	root := d.RootOf(filepath.Join(checkout, dir))
+	project, err := program.LoadProject(ctx, root)
+	if none := (*program.NoProjectError)(nil); errors.As(err, &none) {
+		return fmt.Errorf("%s has no project file in %s: --remote-git-repo-dir names the directory that has one", url, dir)
+	}
+	if err != nil {
+		return err
+	}
+	d.Dir = project.Dir
+	d.FindProjectAnew()
+	if len(project.Providers) > 0 {
+		return nil
+	}
+	beside, err := filepath.Abs(cmp.Or(os.Getenv("PWD"), "."))
+	if err != nil {
+		return err
+	}
+	file, ours, err := settings(beside)
+	if err != nil || file == "" {
+		return err
+	}
+	name := filepath.Base(program.FindFile(root))
+	theirs, err := files.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	text, err := provided(theirs, ours, func(path string) (string, error) {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(file), path)
+		}
+		return filepath.Rel(project.Dir, path)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	put := func(name string, text []byte) error {
+		if err := files.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be a link to another
+			return err
+		}
+		return files.WriteFile(name, text, 0o600)
+	}
+	lock, err := os.ReadFile(filepath.Join(filepath.Dir(file), program.LockFile))
+	if err == nil {
+		err = put(program.LockFile, lock)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return put(name, text)
+}
+
+// provided returns the text of a project file with the plugins of another, whose paths are changed by elsewhere.
+func provided(text, other []byte, elsewhere func(path string) (string, error)) ([]byte, error) {
+	var project, from map[string]any
+	if err := errors.Join(yaml.Unmarshal(text, &project), yaml.Unmarshal(other, &from)); err != nil {
+		return nil, err
+	}
+	plugins, _ := from["plugins"].(map[string]any)
+	for _, all := range plugins {
+		list, _ := all.([]any)
+		for _, one := range list {
+			plugin, _ := one.(map[string]any)
+			path, is := plugin["path"].(string)
+			if !is {
+				continue
+			}
+			var err error
+			if plugin["path"], err = elsewhere(path); err != nil {
+				return nil, err
+			}
+		}
+	}
+	own, _ := project["plugins"].(map[string]any)
+	if own == nil { // so that errors name the lines of the repository
+		if more, err := yaml.Marshal(map[string]any{"plugins": plugins}); err != nil || yaml.Unmarshal(slices.Concat(text, []byte("\n"), more), new(map[string]any)) == nil {
+			return slices.Concat(text, []byte("\n"), more), err
+		}
+		own = make(map[string]any)
+	}
+	for kind, list := range plugins {
+		if _, is := own[kind]; !is {
+			own[kind] = list
+		}
+	}
+	project["plugins"] = own
+	return yaml.Marshal(project)
+}
