@@ -27,6 +27,7 @@ func (a *answers) change() {
 
 	init := a.find("stack init")
 	init.Flags().String("secrets-provider", "", "")
+	copied := init.Flags().String("copy-config-from", "", "")
 	before(init, func(cmd *cobra.Command, args []string) error {
 		if a.Stack == "" { // so that it names the project where there is none
 			a.Stack = args[0]
@@ -38,6 +39,16 @@ func (a *answers) change() {
 		return inTemporary(w)
 	})
 	a.encrypted(init)
+	made := init.RunE
+	init.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := made(cmd, args); err != nil || *copied == "" {
+			return err
+		}
+		a.Stack = *copied
+		return a.OnConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, _ []string) error {
+			return copyAll(ctx, w, c, args[0])
+		})(cmd, nil)
+	}
 	before(a.find("stack change-secrets-provider"), a.readPassphrase)
 	for _, cmd := range []*cobra.Command{a.find("stack rm"), a.find("destroy")} {
 		cmd.Flags().Bool("preserve-config", false, "")
@@ -160,6 +171,7 @@ func (a *answers) add() {
 			return putTag(ctx, w, stack, args[0], nil)
 		})})
 	a.find("stack").AddCommand(tag)
+	a.find("config").AddCommand(a.copyConfig())
 	graph := a.also("stack", "graph FILE", "graph")
 	draw := graph.RunE
 	graph.RunE = func(cmd *cobra.Command, args []string) error {

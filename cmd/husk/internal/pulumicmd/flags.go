@@ -64,7 +64,6 @@ var without = []struct{ commands, flags, why string }{
 	{"up,preview,refresh,destroy", "remote-inherit-settings", "a stack has no settings of deployments"},
 	{"watch", "policy-pack: policy-pack-config:", "husk up checks with policy packs"},
 	{"stack export", "version:", "husk stack restore --list lists earlier states, and husk stack restore brings one back"},
-	{"stack init", "copy-config-from:", "copy the file of the other stack's configuration, beside the project file"},
 	{"stack init", "teams: remote-config esc-config", "a server of Husk has teams, and configuration is beside the project file"},
 	{"stack ls", "organization: project: tag: o: p: t:", "it lists the stacks of this project, and with --all those of all projects"},
 	{"stack rm", "remove-backups", "earlier states of a stack stay where its state was: remove them there"},
