@@ -52,7 +52,7 @@ func (goneArchive) History(context.Context, state.StackName) ([][]byte, error) {
 
 // TestARunWhoseUpdateIsNotRecorded has the record of a run say that the history could not be read.
 func TestARunWhoseUpdateIsNotRecorded(t *testing.T) {
-	w := open(t, "password", map[string]string{"Husk.yaml": "name: demo\nencryption: full\n"})
+	w := open(t, "", map[string]string{"Husk.yaml": "name: demo\nencryption: full\n"})
 	require.NoError(t, w.Init(t.Context(), "dev"))
 	st, err := w.Lease(t.Context(), "dev", "up")
 	require.NoError(t, err)

@@ -38,7 +38,7 @@ func TestBackendDir(t *testing.T) {
 	}
 }
 
-// open opens a project whose stacks are in memory, with a passphrase.
+// open opens a project whose stacks are in memory, with a passphrase, or with the key of a new user, which takes no time to derive.
 func open(t *testing.T, passphrase string, files map[string]string) *Workspace {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,9 +46,15 @@ func open(t *testing.T, passphrase string, files map[string]string) *Workspace {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	t.Setenv("HUSK_CONFIG_PASSPHRASE", passphrase)
+	if passphrase == "" {
+		require.NoError(t, os.Unsetenv("HUSK_CONFIG_PASSPHRASE"))
+		config := t.TempDir()
+		t.Setenv("XDG_CONFIG_HOME", config)
+		t.Setenv("HOME", config)
+	}
 	t.Setenv(BackendVariable, "")
 	store := new(memstore.Store)
-	w, err := Open(t.Context(), projectroot.New(dir, projectroot.Trusted), Options{Store: func(string) state.Store { return store }})
+	w, err := Open(t.Context(), projectroot.New(dir, projectroot.Trusted), Options{Store: func(string) state.Store { return store }, Remark: func(string) {}})
 	require.NoError(t, err)
 	return w
 }

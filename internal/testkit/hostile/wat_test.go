@@ -3,6 +3,7 @@ package hostile_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -161,6 +162,7 @@ func expand(nodes []node) []node {
 		if times > maxRepeated || times*uint64(len(once)) > maxRepeated {
 			n.fail("that is repeated too often")
 		}
+		out = slices.Grow(out, int(times)*len(once))
 		for range times {
 			out = append(out, once...)
 		}
