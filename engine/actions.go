@@ -43,50 +43,50 @@ func (d *deployment) act(ctx context.Context) error {
 		names := slices.Sorted(maps.Keys(d.hooks.Actions.Entries()))
 		return fmt.Errorf("the program has no action %q: it has %s", d.Action, cmp.Or(join(names), none))
 	}
-	if err := d.runAction(ctx, a, callback.Step{DryRun: d.previews()}); err != nil {
+	if err := d.applier.runAction(ctx, a, callback.Step{DryRun: d.previews()}); err != nil {
 		return fmt.Errorf("the action %q failed: %w", a.Name, err)
 	}
 	return nil
 }
 
 // runAction runs an action for a step, or by itself if there is none. In a preview the provider only checks its arguments.
-func (d *deployment) runAction(ctx context.Context, a callback.Action, step callback.Step) error {
-	info := ActionInfo{Name: a.Name, Function: a.Function}
+func (a *applier) runAction(ctx context.Context, action callback.Action, step callback.Step) error {
+	info := ActionInfo{Name: action.Name, Function: action.Function}
 	if res := step.Resource(); res != nil {
 		info.URN, info.Event = res.URN, step.Kind.String()
 	}
 	for _, res := range []*state.Resource{step.Old, step.New} {
 		if res != nil {
-			res.Outputs = d.assets.Withhold(res.Outputs)
+			res.Outputs = a.assets.Withhold(res.Outputs)
 		}
 	}
-	call, err := a.Call(ctx, step)
+	call, err := action.Call(ctx, step)
 	if err != nil {
 		return err
 	}
-	admitted, err := d.assets.Admit(ctx, call.Args, true)
+	admitted, err := a.assets.Admit(ctx, call.Args, true)
 	if err != nil {
 		return err
 	}
 	args := providers.Fold(admitted, make(map[urn.URN]struct{}))
-	d.Secrets.LearnComputed(args)
-	if args.ContainsUnknowns() && !d.previews() {
+	a.Secrets.LearnComputed(args)
+	if args.ContainsUnknowns() && !a.previews() {
 		return errors.New("its arguments hold values that are not known")
 	}
-	if err := d.planning.action(info.URN, PlannedAction{
-		Kind: step.Kind, Name: a.Name, Function: a.Function, Provider: call.Options.Provider,
+	if err := a.planning.action(info.URN, PlannedAction{
+		Kind: step.Kind, Name: action.Name, Function: action.Function, Provider: call.Options.Provider,
 		Arguments: recordable(admitted),
 	}); err != nil {
 		return err
 	}
-	provider, err := d.monitor.functionProvider(ctx, a.Function, call.Options)
+	provider, err := a.functionProvider(ctx, action.Function, call.Options)
 	if err != nil {
 		return err
 	}
 	info.Arguments = inputLines(args, "add")
 	start := time.Now()
-	d.emit(ActionStarted{Action: info})
-	resp, err := provider.RunAction(ctx, abi.RunActionRequest{Token: a.Function, Args: args, Preview: d.previews()})
+	a.emit(ActionStarted{Action: info})
+	resp, err := provider.RunAction(ctx, abi.RunActionRequest{Token: action.Function, Args: args, Preview: a.previews()})
 	var refused []error
 	for _, f := range resp.Failures {
 		e := abi.NewError(abi.ErrorKindInvalidArgument, f.Reason)
@@ -94,10 +94,10 @@ func (d *deployment) runAction(ctx context.Context, a callback.Action, step call
 		refused = append(refused, e)
 	}
 	if err = cmp.Or(err, errors.Join(refused...)); err != nil {
-		d.emit(ActionFailed{Action: info, DurationMs: durationMs(start), Error: err.Error()})
+		a.emit(ActionFailed{Action: info, DurationMs: durationMs(start), Error: err.Error()})
 		return err
 	}
-	d.emit(ActionDone{Action: info, DurationMs: durationMs(start)})
+	a.emit(ActionDone{Action: info, DurationMs: durationMs(start)})
 	return nil
 }
 

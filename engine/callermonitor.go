@@ -165,7 +165,7 @@ func (c *callerMonitor) RegisterOutputs(ctx context.Context, req abi.RegisterOut
 	if err := c.d.setOutputs(ctx, req.URN, outputs.Lower(property.KindOutput)); err != nil {
 		return err
 	}
-	return c.d.finishComponent(ctx, req.URN)
+	return c.d.applier.finishComponent(ctx, req.URN)
 }
 
 // ReadResource looks up a resource that the stack does not manage.

@@ -521,17 +521,17 @@ func (o *objects) refusesDeletion(res *state.Resource, early bool) bool {
 
 // beginAlong begins the steps that go along with a step. If a hook refuses one of them, neither its resource nor the owner is
 // deleted.
-func (d *deployment) beginAlong(ctx context.Context, s *step) error {
+func (a *applier) beginAlong(ctx context.Context, s *step) error {
 	for i, along := range s.along {
-		d.emitStep(along, StepStarted{Step: along.info()})
-		operation, before, _ := d.hooksOf(along)
+		a.emitStep(along, StepStarted{Step: along.info()})
+		operation, before, _ := a.hooksOf(along)
 		if operation == "" {
 			continue
 		}
-		if err := d.runHooks(ctx, before, along.old, nil); err != nil {
+		if err := a.runHooks(ctx, before, along.old, nil); err != nil {
 			err = &StepError{Op: along.op, Resource: along.old, Err: err}
-			d.emitStep(along, StepFailed{Step: along.info(), Error: err.Error()})
-			d.failAlong(s.along[:i], along.old)
+			a.emitStep(along, StepFailed{Step: along.info(), Error: err.Error()})
+			a.failAlong(s.along[:i], along.old)
 			return err
 		}
 	}
@@ -539,23 +539,23 @@ func (d *deployment) beginAlong(ctx context.Context, s *step) error {
 }
 
 // failAlong ends the steps that go along with a resource that stays.
-func (d *deployment) failAlong(steps []*step, with *state.Resource) {
+func (a *applier) failAlong(steps []*step, with *state.Resource) {
 	for _, along := range steps {
-		d.emitStep(along, StepFailed{Step: along.info(), Error: "it stays as it is, since it goes with " + string(along.old.DeletedWith) +
+		a.emitStep(along, StepFailed{Step: along.info(), Error: "it stays as it is, since it goes with " + string(along.old.DeletedWith) +
 			", and " + string(with.URN) + " was not deleted"})
 	}
 }
 
 // endAlong ends the steps that went along with a step.
-func (d *deployment) endAlong(ctx context.Context, s *step) (err error) {
+func (a *applier) endAlong(ctx context.Context, s *step) (err error) {
 	for _, along := range s.along {
-		if operation, _, after := d.hooksOf(along); operation != "" {
-			if hookErr := d.runHooks(ctx, after, along.old, nil); hookErr != nil {
-				d.diagnose("error", along.old.URN, "%v", hookErr)
+		if operation, _, after := a.hooksOf(along); operation != "" {
+			if hookErr := a.runHooks(ctx, after, along.old, nil); hookErr != nil {
+				a.diagnose("error", along.old.URN, "%v", hookErr)
 				err = &StepError{Op: along.op, Resource: along.old, Err: hookErr}
 			}
 		}
-		d.emitStep(along, StepDone{Step: along.info()})
+		a.emitStep(along, StepDone{Step: along.info()})
 	}
 	return err
 }

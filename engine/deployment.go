@@ -8,6 +8,7 @@
 // Each part of a run owns something, and has no more of the others than it uses: run is how it was asked for, events
 // what it tells, providerChoice the configured providers, objects whose objects recorded resources are, and
 // registrations what the program has said. The generator decides with these alone, so that its test needs no deployment.
+// The applier takes the steps, and pendingOperations are what earlier runs left.
 //
 // The packages below internal know nothing of a deployment: the recorded resources (record), what the
 // program registered (registration), which resources are selected (selection), who uses whom (graph),
@@ -27,7 +28,6 @@ import (
 	"github.com/husk-dev/husk/engine/analysis"
 	"github.com/husk-dev/husk/engine/internal/asset"
 	"github.com/husk-dev/husk/engine/internal/callbacks"
-	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/internal/record"
 	"github.com/husk-dev/husk/engine/internal/registration"
 	"github.com/husk-dev/husk/engine/redact"
@@ -70,7 +70,7 @@ type Result struct {
 	Plan *Plan
 }
 
-// deployment is a run with all its parts: it takes the steps that the generator decides, and the deletions.
+// deployment is a run with all its parts: it leads a registration from the generator to the executor, and decides what is deleted.
 type deployment struct {
 	*run
 	*events
@@ -83,8 +83,9 @@ type deployment struct {
 	gen           *generator
 	exec          *executor
 	monitor       *monitor
+	applier       *applier
+	pending       *pendingOperations
 	assets        *asset.Assets
-	schemas       providers.Schemas
 	transforms    callbacks.Transforms
 	counted       countedProviders
 	// values are the ephemeral ones.
@@ -131,7 +132,6 @@ func deploy(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 		events: d.events, recorder: d.recorder, registrations: d.registrations, failures: d.failures,
 		registry: &providerRegistry{loadModule: d.load, secrets: in.Secrets, stored: d.recorder.Provider},
 	}
-	d.exec = newExecutor(in.Parallel, d.failures, d.execute)
 	d.monitor = &monitor{d: d}
 
 	d.emit(Started{Operation: in.operation, Project: in.Project, Stack: in.Stack, DryRun: dryRun})
@@ -146,9 +146,19 @@ func deploy(ctx context.Context, in settings, dryRun bool) (*Result, error) {
 		registrations: d.registrations, planning: d.planning, assets: d.assets,
 		readIfUnsure: d.readIfUnsure, readNow: d.readNow,
 	}
+	d.applier = &applier{
+		run: d.run, events: d.events, objects: d.objects, providerChoice: d.providerChoice, recorder: d.recorder,
+		registrations: d.registrations, failures: d.failures, planning: d.planning, gen: d.gen, assets: d.assets,
+		functionProvider: d.monitor.functionProvider,
+	}
+	d.exec = newExecutor(in.Parallel, d.failures, d.applier.execute)
+	d.pending = &pendingOperations{
+		run: d.run, events: d.events, objects: d.objects, providerChoice: d.providerChoice, recorder: d.recorder,
+		describedBy: d.applier.describedBy,
+	}
 	err := errors.Join(migrated, verify(snapshot), mistaken, misplaced)
 	if err == nil {
-		if err = d.reportPending(ctx); err == nil {
+		if err = d.pending.report(ctx); err == nil {
 			err = in.execute(d, ctx)
 		}
 		if f, ok := in.Program.(Finisher); ok {
@@ -372,6 +382,6 @@ func outcome(chain []*step) *state.Resource {
 // unknownState returns the state that a program gets for a resource that does not exist and is not created: unknowns.
 func (d *deployment) unknownState(ctx context.Context, gl *goal) *state.Resource {
 	n := gl.state(gl.inputs)
-	n.Outputs = d.previewOutputs(ctx, n, property.Map{})
+	n.Outputs = d.applier.previewOutputs(ctx, n, property.Map{})
 	return n
 }

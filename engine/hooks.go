@@ -41,8 +41,8 @@ func (o *objects) hooksOf(s *step) (operation string, before, after abi.HookKind
 }
 
 // hookStep returns a step as a hook sees it, which may do with it what it likes.
-func (d *deployment) hookStep(kind abi.HookKind, old, new *state.Resource) callback.Step {
-	seen := callback.Step{Kind: kind, DryRun: d.previews()}
+func (a *applier) hookStep(kind abi.HookKind, old, new *state.Resource) callback.Step {
+	seen := callback.Step{Kind: kind, DryRun: a.previews()}
 	if old != nil && kind != abi.HookKindBeforeCreate && kind != abi.HookKindAfterCreate {
 		seen.Old = clone(old)
 	}
@@ -54,53 +54,53 @@ func (d *deployment) hookStep(kind abi.HookKind, old, new *state.Resource) callb
 
 // applyWithHooks applies a step between its hooks. It reports whether the step itself was taken, whatever the
 // hook after it returned.
-func (d *deployment) applyWithHooks(ctx context.Context, s *step) (taken bool, err error) {
-	operation, before, after := d.hooksOf(s)
-	apply := d.applierOf(s)
-	if operation == "" || len(s.subject().ResourceHooks) == 0 && !d.hooks.Bound.Has(s.subject().URN) {
+func (a *applier) applyWithHooks(ctx context.Context, s *step) (taken bool, err error) {
+	operation, before, after := a.hooksOf(s)
+	apply := a.applierOf(s)
+	if operation == "" || len(s.subject().ResourceHooks) == 0 && !a.hooks.Bound.Has(s.subject().URN) {
 		err = apply(ctx, s)
 		return err == nil, err
 	}
-	if err := d.runHooks(ctx, before, s.old, s.new); err != nil {
+	if err := a.runHooks(ctx, before, s.old, s.new); err != nil {
 		return false, err
 	}
-	if err := d.applyWithRetries(ctx, s, apply, operation, before); err != nil {
+	if err := a.applyWithRetries(ctx, s, apply, operation, before); err != nil {
 		return false, err
 	}
 	if s.new != nil && !s.new.Custom {
-		d.hooks.Awaiting.Set(s.new.URN, callbacks.ComponentStep{After: after, Old: s.old, New: s.new})
+		a.hooks.Awaiting.Set(s.new.URN, callbacks.ComponentStep{After: after, Old: s.old, New: s.new})
 		return true, nil
 	}
-	return true, d.runHooks(ctx, after, s.old, s.new)
+	return true, a.runHooks(ctx, after, s.old, s.new)
 }
 
 // runHooks runs the hooks and actions of a step, one after the other up to the first that fails.
-func (d *deployment) runHooks(ctx context.Context, kind abi.HookKind, old, new *state.Resource) error {
+func (a *applier) runHooks(ctx context.Context, kind abi.HookKind, old, new *state.Resource) error {
 	subject := new
 	if new == nil {
 		subject = old
 	}
-	for _, name := range d.hooks.Names(subject, kind, hookKey(kind)) {
-		if action, ok := d.hooks.Actions.Lookup(name); ok {
-			if err := d.runAction(ctx, action, d.hookStep(kind, old, new)); err != nil {
-				if (kind == abi.HookKindAfterCreate || kind == abi.HookKindAfterUpdate) && !d.previews() {
+	for _, name := range a.hooks.Names(subject, kind, hookKey(kind)) {
+		if action, ok := a.hooks.Actions.Lookup(name); ok {
+			if err := a.runAction(ctx, action, a.hookStep(kind, old, new)); err != nil {
+				if (kind == abi.HookKindAfterCreate || kind == abi.HookKindAfterUpdate) && !a.previews() {
 					err = fmt.Errorf("%w\nthe resource is done and recorded; husk action %s runs the action again", err, name)
 				}
 				return &callback.ActionError{Name: name, Kind: kind, Err: err}
 			}
 			continue
 		}
-		hook, ok := d.hooks.Steps.Lookup(name)
+		hook, ok := a.hooks.Steps.Lookup(name)
 		if !ok {
 			return fmt.Errorf("the %s hook %q is not registered", kind, name)
 		}
-		if !hook.OnDryRun && d.previews() {
+		if !hook.OnDryRun && a.previews() {
 			continue
 		}
-		err := hook.Run(ctx, d.hookStep(kind, old, new))
+		err := hook.Run(ctx, a.hookStep(kind, old, new))
 		switch {
 		case err != nil && hook.IgnoreErrors:
-			d.warn(subject.URN, "the %s hook %q failed: %v", kind, name, err)
+			a.warn(subject.URN, "the %s hook %q failed: %v", kind, name, err)
 		case err != nil:
 			return fmt.Errorf("the %s hook %q failed: %w", kind, name, err)
 		}
@@ -109,23 +109,23 @@ func (d *deployment) runHooks(ctx context.Context, kind abi.HookKind, old, new *
 }
 
 // applyWithRetries applies a step until it succeeds, or its error hooks no longer want that.
-func (d *deployment) applyWithRetries(ctx context.Context, s *step, apply func(context.Context, *step) error, what string, before abi.HookKind) error {
+func (a *applier) applyWithRetries(ctx context.Context, s *step, apply func(context.Context, *step) error, what string, before abi.HookKind) error {
 	names := s.subject().ResourceHooks[hookKey(abi.HookKindOnError)]
-	if len(names) == 0 || d.previews() {
+	if len(names) == 0 || a.previews() {
 		return apply(ctx, s)
 	}
 	var goal *state.Resource
 	if s.new != nil {
 		goal = clone(s.new)
 	}
-	seen := d.hookStep(before, s.old, s.new)
+	seen := a.hookStep(before, s.old, s.new)
 	failure := callback.Failure{Operation: what, Old: seen.Old, New: seen.New}
 	var overtaken []record.Operation // begun by earlier attempts, with who knows what effect
 	for {
 		s.began = record.Operation{}
 		err := apply(ctx, s)
 		if err == nil {
-			return d.recorder.Record(ctx, record.End(overtaken...))
+			return a.recorder.Record(ctx, record.End(overtaken...))
 		}
 		if s.creates() && s.new.ID != "" {
 			return err // the object is there, and another attempt would make it twice
@@ -134,19 +134,19 @@ func (d *deployment) applyWithRetries(ctx context.Context, s *step, apply func(c
 		if len(failure.Errors) == maxAttempts {
 			return fmt.Errorf("given up after %d attempts: %w", maxAttempts, err)
 		}
-		retry, hookErr := d.askErrorHooks(ctx, s.subject().URN, names, failure)
+		retry, hookErr := a.askErrorHooks(ctx, s.subject().URN, names, failure)
 		if hookErr != nil {
 			return errors.Join(err, hookErr)
 		}
-		if !retry || s.creates() && outcomeUnknown(err) || d.failures.stopped() || ctx.Err() != nil {
+		if !retry || s.creates() && outcomeUnknown(err) || a.failures.stopped() || ctx.Err() != nil {
 			return err
 		}
-		d.warn(s.subject().URN, "retrying %s due to on-error hook request: attempt %d of %d failed: %v", what, len(failure.Errors), maxAttempts, err)
+		a.warn(s.subject().URN, "retrying %s due to on-error hook request: attempt %d of %d failed: %v", what, len(failure.Errors), maxAttempts, err)
 		if outcomeUnknown(err) {
 			overtaken = append(overtaken, s.began) // the next attempt ends in the same state, whatever this one did
 		}
 		if what == "update" {
-			s.old = d.recorder.Lookup(s.new.URN) // with the changes of this attempt
+			s.old = a.recorder.Lookup(s.new.URN) // with the changes of this attempt
 		}
 		if s.new != nil {
 			s.new = clone(goal)
@@ -155,11 +155,11 @@ func (d *deployment) applyWithRetries(ctx context.Context, s *step, apply func(c
 }
 
 // askErrorHooks asks all error hooks of a step whether it is tried again.
-func (d *deployment) askErrorHooks(ctx context.Context, u urn.URN, names []string, failure callback.Failure) (retry bool, err error) {
+func (a *applier) askErrorHooks(ctx context.Context, u urn.URN, names []string, failure callback.Failure) (retry bool, err error) {
 	for _, name := range names {
-		hook, ok := d.hooks.Errors.Lookup(name)
+		hook, ok := a.hooks.Errors.Lookup(name)
 		if !ok { // a deletion without the program that made the resource
-			d.warn(u, "the error hook %q is not registered, so the step is not tried again", name)
+			a.warn(u, "the error hook %q is not registered, so the step is not tried again", name)
 			continue
 		}
 		failure.Errors = slices.Clone(failure.Errors)
@@ -173,15 +173,15 @@ func (d *deployment) askErrorHooks(ctx context.Context, u urn.URN, names []strin
 }
 
 // finishComponent runs the hooks that waited for the outputs of a component.
-func (d *deployment) finishComponent(ctx context.Context, u urn.URN) error {
-	s, ok := d.hooks.Awaiting.Remove(u)
+func (a *applier) finishComponent(ctx context.Context, u urn.URN) error {
+	s, ok := a.hooks.Awaiting.Remove(u)
 	if !ok {
 		return nil
 	}
-	err := d.runHooks(ctx, s.After, s.Old, d.recorder.Lookup(u))
+	err := a.runHooks(ctx, s.After, s.Old, a.recorder.Lookup(u))
 	if err != nil {
-		d.diagnose("error", u, "%v", err)
-		d.failures.add(err)
+		a.diagnose("error", u, "%v", err)
+		a.failures.add(err)
 	}
 	return err
 }

@@ -235,14 +235,14 @@ func (d *deployment) providerOfParts(component *state.Resource, pkg string) (ref
 
 // importAsFound gives an imported resource the inputs that its provider returns. It imports the object even
 // if the provider itself refuses them.
-func (d *deployment) importAsFound(ctx context.Context, s *step, found *state.Resource) error {
+func (a *applier) importAsFound(ctx context.Context, s *step, found *state.Resource) error {
 	n := s.new
 	n.ID, n.Outputs, n.Inputs, n.RefreshBeforeUpdate = found.ID, found.Outputs, found.Inputs, found.RefreshBeforeUpdate
 	if keep := s.asFound.Properties; len(keep) > 0 {
 		n.Inputs = found.Inputs.Without(slices.DeleteFunc(found.Inputs.Keys(), func(k string) bool { return slices.Contains(keep, k) })...)
 		for _, k := range keep {
 			if !found.Inputs.Has(k) {
-				d.warn(n.URN, "the object has no input %q to import", k)
+				a.warn(n.URN, "the object has no input %q to import", k)
 			}
 		}
 	}
@@ -252,7 +252,7 @@ func (d *deployment) importAsFound(ctx context.Context, s *step, found *state.Re
 	if session, ok := s.provider.(*providers.Session); ok && err == nil {
 		var missing []string
 		if missing, check.Failures, err = session.MissingWriteOnly(ctx, n.Type, n.Inputs, check.Failures); len(missing) > 0 {
-			d.warn(n.URN, "the program has to set %s: no provider returns write-only inputs", strings.Join(missing, ", "))
+			a.warn(n.URN, "the program has to set %s: no provider returns write-only inputs", strings.Join(missing, ", "))
 		}
 	}
 	checked, refused, err := checkedInputs(n.Inputs, check, err)
@@ -260,14 +260,14 @@ func (d *deployment) importAsFound(ctx context.Context, s *step, found *state.Re
 	case err != nil:
 		return err
 	case refused != nil:
-		d.warn(n.URN, "the provider would refuse the inputs that it returned for the object, so an update may fail: %v", refused)
+		a.warn(n.URN, "the provider would refuse the inputs that it returned for the object, so an update may fail: %v", refused)
 	default:
 		n.Inputs = checked
 	}
 	if n.Inputs.ContainsUnknowns() || n.Outputs.ContainsUnknowns() {
 		return errors.New("cannot import: the provider returned unknown values")
 	}
-	n.Created = d.now()
+	n.Created = a.now()
 	n.Modified = n.Created
 	return nil
 }

@@ -32,18 +32,28 @@ func (e *PendingCreatesError) Error() string {
 const pendingAdvice = "look for it, then run husk refresh with --adopt-pending-creates <urn>=<id> to take it over, " +
 	"or with --clear-pending-creates to forget this warning"
 
-// reportPending warns of operations that an earlier run did not end. Creations stay until the user says what
+// pendingOperations are the operations that an earlier run did not end.
+type pendingOperations struct {
+	*run
+	*events
+	*objects
+	*providerChoice
+	recorder    *record.Recorder
+	describedBy func(ctx context.Context, n *state.Resource, provider abi.Provider) *schema.Resource
+}
+
+// report warns of operations that an earlier run did not end. Creations stay until the user says what
 // became of them, updates and deletions until their resource is read or gone. Others are forgotten. The resource that any of them may have
 // changed is read before this run changes it.
-func (d *deployment) reportPending(ctx context.Context) error {
-	if d.StopOnPending {
-		if err := d.adoptEvident(ctx); err != nil {
+func (p *pendingOperations) report(ctx context.Context) error {
+	if p.StopOnPending {
+		if err := p.adoptEvident(ctx); err != nil {
 			return err
 		}
 	}
 	var done record.Change
 	var creations []urn.URN
-	for op, pending := range d.recorder.Unfinished() {
+	for op, pending := range p.recorder.Unfinished() {
 		res := pending.Resource
 		earlier := "an earlier run was cut off while"
 		if record.HasCrashed(pending) {
@@ -51,68 +61,68 @@ func (d *deployment) reportPending(ctx context.Context) error {
 		}
 		switch {
 		case providers.IsType(res.Type):
-			d.warn(res.URN, "%s %s this provider, which is configured anew", earlier, pending.Type)
+			p.warn(res.URN, "%s %s this provider, which is configured anew", earlier, pending.Type)
 			done = done.Ending(op)
-		case pending.Type == state.OperationCreating && d.AdoptPendingCreates[res.URN] != "":
-		case pending.Type == state.OperationCreating && d.ClearPendingCreates:
+		case pending.Type == state.OperationCreating && p.AdoptPendingCreates[res.URN] != "":
+		case pending.Type == state.OperationCreating && p.ClearPendingCreates:
 			done = done.Ending(op)
 		case pending.Type == state.OperationCreating:
 			creations = append(creations, res.URN)
-			d.warn(res.URN, "%s creating this resource, which may exist or not%s: "+pendingAdvice, earlier, d.proposal(ctx, res))
-			if readable(d.recorder.Lookup(res.URN)) { // it may have been made over the recorded object
-				d.recorder.Doubt(res.URN)
+			p.warn(res.URN, "%s creating this resource, which may exist or not%s: "+pendingAdvice, earlier, p.proposal(ctx, res))
+			if readable(p.recorder.Lookup(res.URN)) { // it may have been made over the recorded object
+				p.recorder.Doubt(res.URN)
 			}
 		case pending.Type == state.OperationReading || pending.Type == state.OperationImporting:
 			done = done.Ending(op) // they change nothing
-		case !res.Delete && readable(d.recorder.Lookup(res.URN)):
-			d.warn(res.URN, "%s %s this resource, which is read before it is changed", earlier, pending.Type)
-			d.recorder.Doubt(res.URN, op)
+		case !res.Delete && readable(p.recorder.Lookup(res.URN)):
+			p.warn(res.URN, "%s %s this resource, which is read before it is changed", earlier, pending.Type)
+			p.recorder.Doubt(res.URN, op)
 			if pending.Type == state.OperationDeleting {
-				d.doubtOwned(res.URN, op)
+				p.doubtOwned(res.URN, op)
 			}
 		default:
-			d.warn(res.URN, "%s %s this resource", earlier, pending.Type)
+			p.warn(res.URN, "%s %s this resource", earlier, pending.Type)
 			done = done.Ending(op)
 		}
 	}
-	if len(creations) > 0 && d.StopOnPending {
+	if len(creations) > 0 && p.StopOnPending {
 		return &PendingCreatesError{URNs: creations}
 	}
-	return d.recorder.Record(ctx, done)
+	return p.recorder.Record(ctx, done)
 }
 
 // adoptEvident takes over the objects of creations that were cut off, if a provider finds them, and they are certain to be these: all
 // that the schema identifies objects by is equal, and so are all other inputs. That an object is not found says nothing: whoever was cut
 // off from the stack may be creating it still.
-func (d *deployment) adoptEvident(ctx context.Context) error {
+func (p *pendingOperations) adoptEvident(ctx context.Context) error {
 	var creations []*state.Resource
-	for _, pending := range d.recorder.Unfinished() {
+	for _, pending := range p.recorder.Unfinished() {
 		if pending.Type == state.OperationCreating && !providers.IsType(pending.Resource.Type) {
 			creations = append(creations, pending.Resource)
 		}
 	}
 	for _, created := range creations {
-		id := d.proposed(ctx, created)
+		id := p.proposed(ctx, created)
 		if id == "" {
 			continue
 		}
-		a, err := d.readPending(ctx, created.URN, id)
+		a, err := p.readPending(ctx, created.URN, id)
 		if err != nil {
 			continue // it stays pending, and its warning says what to do
 		}
-		provider, err := d.providerOf(ctx, a.res)
+		provider, err := p.providerOf(ctx, a.res)
 		if err != nil {
 			return err
 		}
-		described := d.describedBy(ctx, a.res, provider)
+		described := p.describedBy(ctx, a.res, provider)
 		if described == nil {
 			continue
 		}
 		if different, known := compareIdentity(described, created.Inputs, a.res.Inputs); different != "" || !known {
 			continue
 		}
-		d.warn(created.URN, "an earlier run was cut off while creating this resource: its object %q was found, and is taken over", id)
-		if err := d.takeOver(ctx, a); err != nil {
+		p.warn(created.URN, "an earlier run was cut off while creating this resource: its object %q was found, and is taken over", id)
+		if err := p.takeOver(ctx, a); err != nil {
 			return err
 		}
 	}
@@ -120,14 +130,14 @@ func (d *deployment) adoptEvident(ctx context.Context) error {
 }
 
 // doubtOwned notes that the resources deleted with an owner may be gone as well, because the owner's deletion was cut off.
-func (d *deployment) doubtOwned(owner urn.URN, op record.Operation) {
+func (p *pendingOperations) doubtOwned(owner urn.URN, op record.Operation) {
 	gone := map[urn.URN]bool{owner: true}
 	for changed := true; changed; {
 		changed = false
-		for _, res := range d.recorder.Resources() {
+		for _, res := range p.recorder.Resources() {
 			if gone[res.DeletedWith] && !gone[res.URN] && !res.Delete && readable(res) {
 				gone[res.URN], changed = true, true
-				d.recorder.Doubt(res.URN, op)
+				p.recorder.Doubt(res.URN, op)
 			}
 		}
 	}
@@ -178,22 +188,22 @@ type adoption struct {
 	res *state.Resource
 }
 
-// adoptPendingCreates takes over the objects that the user names for creations that were cut off. Each is read
+// adoptNamed takes over the objects that the user names for creations that were cut off. Each is read
 // first: if one does not exist, nothing is changed.
-func (d *deployment) adoptPendingCreates(ctx context.Context) error {
+func (p *pendingOperations) adoptNamed(ctx context.Context) error {
 	var found []adoption
-	for _, u := range slices.Sorted(maps.Keys(d.AdoptPendingCreates)) {
-		a, err := d.readPending(ctx, u, d.AdoptPendingCreates[u])
+	for _, u := range slices.Sorted(maps.Keys(p.AdoptPendingCreates)) {
+		a, err := p.readPending(ctx, u, p.AdoptPendingCreates[u])
 		if err != nil {
 			return err
 		}
-		if i := slices.IndexFunc(found, func(other adoption) bool { return d.sameObject(a.res, other.res) }); i >= 0 {
+		if i := slices.IndexFunc(found, func(other adoption) bool { return p.sameObject(a.res, other.res) }); i >= 0 {
 			return fmt.Errorf("adopt %s: the object %q is to be %s, so nothing was changed", u, a.res.ID, found[i].res.URN)
 		}
 		found = append(found, a)
 	}
 	for _, a := range found {
-		if err := d.takeOver(ctx, a); err != nil {
+		if err := p.takeOver(ctx, a); err != nil {
 			return err
 		}
 	}
@@ -202,37 +212,37 @@ func (d *deployment) adoptPendingCreates(ctx context.Context) error {
 
 // takeOver records an adopted object. If the recorded resource was made after the creation was cut off, the object is an old copy of it.
 // Only times tell: a creation that another tool began has none, and its object takes the place of the recorded one.
-func (d *deployment) takeOver(ctx context.Context, a adoption) error {
-	recorded := d.recorder.Lookup(a.res.URN)
-	done := d.recorder.Supersede(recorded, a.res)
+func (p *pendingOperations) takeOver(ctx context.Context, a adoption) error {
+	recorded := p.recorder.Lookup(a.res.URN)
+	done := p.recorder.Supersede(recorded, a.res)
 	if recorded != nil && !recorded.PendingReplacement && !a.res.Created.IsZero() && isLater(recorded, a.res) {
-		d.warn(a.res.URN, "the object %q was made before the resource that the state has by now, so it is taken over as an old copy, "+
+		p.warn(a.res.URN, "the object %q was made before the resource that the state has by now, so it is taken over as an old copy, "+
 			"which the next update removes", a.res.ID)
 		done = record.AddOldCopy(a.res, recorded)
 	}
-	if err := d.recorder.Record(ctx, done.Ending(a.op)); err != nil {
+	if err := p.recorder.Record(ctx, done.Ending(a.op)); err != nil {
 		return fmt.Errorf("adopt %s: %w", a.res.URN, err)
 	}
 	return nil
 }
 
 // readPending reads the object that a creation has made.
-func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (adoption, error) {
-	op, created := d.recorder.Creating(u)
+func (p *pendingOperations) readPending(ctx context.Context, u urn.URN, id string) (adoption, error) {
+	op, created := p.recorder.Creating(u)
 	if created == nil {
 		return adoption{}, fmt.Errorf("no creation of %s was interrupted: husk preview warns about interrupted ones", u)
 	}
-	n := d.withoutMissing(created)
-	if n.Provider != "" && d.recorder.Provider(n.Provider) == nil {
+	n := p.withoutMissing(created)
+	if n.Provider != "" && p.recorder.Provider(n.Provider) == nil {
 		return adoption{}, fmt.Errorf("adopt %s: its provider %s is not in the state any more: "+
 			"have the program register the resource with its import option, which names the object", u, n.Provider)
 	}
 	n.ID, n.Outputs = id, n.Inputs
 	n.InitErrors = nil // the errors of the creation
-	if other := d.objectOwner(n); other != nil {
+	if other := p.objectOwner(n); other != nil {
 		return adoption{}, fmt.Errorf("adopt %s: the object %q is %s, which is recorded already", u, id, other.URN)
 	}
-	provider, err := d.providerOf(ctx, n)
+	provider, err := p.providerOf(ctx, n)
 	if err != nil {
 		return adoption{}, fmt.Errorf("adopt %s: %w", u, err)
 	}
@@ -241,10 +251,10 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 	_, exists := errors.AsType[*unreadError](err)
 	switch {
 	case exists:
-		d.warn(u, "the provider cannot read resources of this type: the object %q exists, and its outputs are taken to be its inputs", id)
+		p.warn(u, "the provider cannot read resources of this type: the object %q exists, and its outputs are taken to be its inputs", id)
 		return adoption{op, n}, nil
 	case errors.Is(err, abi.ErrUnimplemented):
-		d.warn(u, "the provider cannot read resources of this type, so nothing confirms that the object %q exists", id)
+		p.warn(u, "the provider cannot read resources of this type, so nothing confirms that the object %q exists", id)
 		return adoption{op, n}, nil
 	case err == nil && resp.ID == "":
 		return adoption{}, fmt.Errorf("adopt %s: no %s with the ID %q exists, so nothing was changed", u, n.Type, id)
@@ -252,10 +262,10 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 		return adoption{}, fmt.Errorf("adopt %s: %w", u, err)
 	}
 	adopt(n, resp)
-	if other := d.objectOwner(n); other != nil { // the provider knows the object by another ID than the user
+	if other := p.objectOwner(n); other != nil { // the provider knows the object by another ID than the user
 		return adoption{}, fmt.Errorf("adopt %s: the object %q is %s, which is recorded already", u, n.ID, other.URN)
 	}
-	if described := d.describedBy(ctx, n, provider); described != nil {
+	if described := p.describedBy(ctx, n, provider); described != nil {
 		if name, _ := compareIdentity(described, created.Inputs, n.Inputs); name != "" {
 			return adoption{}, fmt.Errorf("adopt %s: the object %q has another %s than the interrupted creation, so nothing was changed", u, id, name)
 		}
@@ -265,12 +275,12 @@ func (d *deployment) readPending(ctx context.Context, u urn.URN, id string) (ado
 
 // repeatedCreation returns the creation that was cut off if the step has just made the same object again: all
 // that the schema identifies objects by is equal.
-func (d *deployment) repeatedCreation(ctx context.Context, s *step) record.Operation {
-	op, created := d.recorder.Creating(s.new.URN)
-	if created == nil || created.Provider != s.new.Provider || d.previews() {
+func (a *applier) repeatedCreation(ctx context.Context, s *step) record.Operation {
+	op, created := a.recorder.Creating(s.new.URN)
+	if created == nil || created.Provider != s.new.Provider || a.previews() {
 		return record.Operation{}
 	}
-	described := d.describedBy(ctx, s.new, s.provider)
+	described := a.describedBy(ctx, s.new, s.provider)
 	if described == nil {
 		return record.Operation{}
 	}
@@ -298,23 +308,23 @@ func compareIdentity(described *schema.Resource, a, b property.Map) (different s
 
 // withoutMissing returns a resource of an earlier run without mentions of missing resources. The stack takes the place of a
 // parent that is gone.
-func (d *deployment) withoutMissing(res *state.Resource) *state.Resource {
+func (p *pendingOperations) withoutMissing(res *state.Resource) *state.Resource {
 	n := clone(res.MapURNs(func(m state.Mention) urn.URN {
-		if m.Role.Needed() && m.Role != state.RoleProvider && d.recorder.Lookup(m.URN) == nil {
+		if m.Role.Needed() && m.Role != state.RoleProvider && p.recorder.Lookup(m.URN) == nil {
 			return ""
 		}
 		return m.URN
 	}))
-	if root := d.root(); root != nil && n.Parent == "" {
+	if root := rootOf(slices.All(p.recorder.Resources())); root != nil && n.Parent == "" {
 		n.Parent = root.URN
 	}
 	return n
 }
 
 // objectOwner returns the recorded resource that is the same object as res, nil if there is none.
-func (d *deployment) objectOwner(res *state.Resource) *state.Resource {
-	for _, other := range d.recorder.Resources() {
-		if d.sameObject(res, other) {
+func (p *pendingOperations) objectOwner(res *state.Resource) *state.Resource {
+	for _, other := range p.recorder.Resources() {
+		if p.sameObject(res, other) {
 			return other
 		}
 	}
@@ -324,9 +334,9 @@ func (d *deployment) objectOwner(res *state.Resource) *state.Resource {
 // maxProposed bounds the objects that are read for one creation that was cut off: each costs a call.
 const maxProposed = 20
 
-// proposal names the object of [deployment.proposed] in a warning.
-func (d *deployment) proposal(ctx context.Context, created *state.Resource) string {
-	if id := d.proposed(ctx, created); id != "" {
+// proposal names the object of [pendingOperations.proposed] in a warning.
+func (p *pendingOperations) proposal(ctx context.Context, created *state.Resource) string {
+	if id := p.proposed(ctx, created); id != "" {
 		return fmt.Sprintf(" (it looks like the one with the ID %q)", id)
 	}
 	return ""
@@ -334,18 +344,18 @@ func (d *deployment) proposal(ctx context.Context, created *state.Resource) stri
 
 // proposed returns the ID of the object that a creation which was cut off seems to have made: the only one with its inputs
 // that no resource is. It is empty if there is none, or several.
-func (d *deployment) proposed(ctx context.Context, created *state.Resource) string {
-	if d.recorder.Provider(created.Provider) == nil {
+func (p *pendingOperations) proposed(ctx context.Context, created *state.Resource) string {
+	if p.recorder.Provider(created.Provider) == nil {
 		return ""
 	}
-	provider, err := d.providerOf(ctx, created)
+	provider, err := p.providerOf(ctx, created)
 	if err != nil {
 		return ""
 	}
 	var found []string
-	for _, id := range d.candidates(ctx, provider, created) {
+	for _, id := range p.candidates(ctx, provider, created) {
 		n := clone(created)
-		if n.ID = id; slices.Contains(found, id) || d.objectOwner(n) != nil {
+		if n.ID = id; slices.Contains(found, id) || p.objectOwner(n) != nil {
 			continue
 		}
 		resp, unhealthy, err := readObject(ctx, provider, n, id, nil, nil)
@@ -361,7 +371,7 @@ func (d *deployment) proposed(ctx context.Context, created *state.Resource) stri
 
 // candidates returns the IDs of objects that a creation may have made: listed ones whose name or ID is one of
 // its inputs, those inputs themselves, and other listed ones.
-func (d *deployment) candidates(ctx context.Context, provider abi.Provider, created *state.Resource) []string {
+func (p *pendingOperations) candidates(ctx context.Context, provider abi.Provider, created *state.Resource) []string {
 	var texts []string
 	for _, v := range created.Inputs.All() {
 		if text, ok := v.AsString(); ok && text != "" {

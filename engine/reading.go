@@ -70,24 +70,24 @@ func (g *generator) planRead(ctx context.Context, gl *goal, old *state.Resource,
 	return g.plan(n, s), nil
 }
 
-func (d *deployment) applyRead(ctx context.Context, s *step) error {
+func (a *applier) applyRead(ctx context.Context, s *step) error {
 	n := s.new
 	if n.ID == "" { // a preview in which the ID is not known
-		n.Outputs = d.previewOutputs(ctx, n, property.Map{})
-		return d.recorder.Record(ctx, d.placement(s, s.op == OpReadReplacement))
+		n.Outputs = a.previewOutputs(ctx, n, property.Map{})
+		return a.recorder.Record(ctx, a.placement(s, s.op == OpReadReplacement))
 	}
 	resp, _, err := readObject(ctx, s.provider, n, n.ID, &n.Inputs, nil)
 	switch {
 	case errors.Is(err, providers.ErrUnconfigured):
-		n.Outputs = d.previewOutputs(ctx, n, property.Map{})
-		return d.recorder.Record(ctx, d.placement(s, s.op == OpReadReplacement))
+		n.Outputs = a.previewOutputs(ctx, n, property.Map{})
+		return a.recorder.Record(ctx, a.placement(s, s.op == OpReadReplacement))
 	case err != nil:
 		return err
 	case resp.ID == "":
 		return fmt.Errorf("no %s with ID %q exists", n.Type, n.ID)
 	}
 	n.ID, n.Outputs = resp.ID, markSecrets(n, resp.State)
-	n.Created, n.Modified = d.now(), d.now()
+	n.Created, n.Modified = a.now(), a.now()
 	if s.old != nil && s.op == OpRead && s.old.ID == n.ID {
 		if !durablyDifferent(s.old, n) {
 			s.new = s.old
@@ -95,14 +95,14 @@ func (d *deployment) applyRead(ctx context.Context, s *step) error {
 		}
 		n.Created = s.old.Created
 	}
-	return d.recorder.Record(ctx, d.placement(s, s.op == OpReadReplacement))
+	return a.recorder.Record(ctx, a.placement(s, s.op == OpReadReplacement))
 }
 
 // placement returns the change that replaces a step's old resource by the new one. The old copy of another
 // object waits for its deletion.
-func (d *deployment) placement(s *step, anotherObject bool) record.Change {
+func (a *applier) placement(s *step, anotherObject bool) record.Change {
 	if s.old == nil || anotherObject {
-		return d.recorder.Supersede(s.old, s.new)
+		return a.recorder.Supersede(s.old, s.new)
 	}
 	return record.Replace(s.old, s.new)
 }
@@ -235,20 +235,20 @@ func (g *generator) planImport(gl *goal, old *state.Resource, provider abi.Provi
 
 // applyImport reads the object and takes it over if the program's inputs do not differ. A difference is an
 // error that shows what to write.
-func (d *deployment) applyImport(ctx context.Context, s *step) error {
+func (a *applier) applyImport(ctx context.Context, s *step) error {
 	n := s.new
-	op, err := d.recorder.Begin(ctx, state.OperationImporting, n, record.Change{})
+	op, err := a.recorder.Begin(ctx, state.OperationImporting, n, record.Change{})
 	if err != nil {
 		return err
 	}
-	done, err := d.importResource(ctx, s)
+	done, err := a.importResource(ctx, s)
 	if err != nil {
-		return errors.Join(err, d.recorder.Record(ctx, record.End(op)))
+		return errors.Join(err, a.recorder.Record(ctx, record.End(op)))
 	}
-	return d.recorder.Record(ctx, done.Ending(op))
+	return a.recorder.Record(ctx, done.Ending(op))
 }
 
-func (d *deployment) importResource(ctx context.Context, s *step) (record.Change, error) {
+func (a *applier) importResource(ctx context.Context, s *step) (record.Change, error) {
 	n := s.new
 	var known, inputs *property.Map
 	if s.asFound != nil {
@@ -270,12 +270,12 @@ func (d *deployment) importResource(ctx context.Context, s *step) (record.Change
 	found.ID, found.Inputs, found.Outputs, found.RefreshBeforeUpdate = resp.ID, *resp.Inputs, markSecrets(n, resp.State), resp.RefreshBeforeUpdate
 	if s.asFound != nil {
 		found.Outputs = markSecrets(found, resp.State)
-		if err := d.importAsFound(ctx, s, found); err != nil {
+		if err := a.importAsFound(ctx, s, found); err != nil {
 			return record.Change{}, err
 		}
-		return d.placement(s, s.old != nil && !s.old.External && s.old.ID != s.new.ID), nil
+		return a.placement(s, s.old != nil && !s.old.External && s.old.ID != s.new.ID), nil
 	}
-	news := d.gen.keepIgnored(n.URN, n.IgnoreChanges, found.Inputs, n.Inputs)
+	news := a.gen.keepIgnored(n.URN, n.IgnoreChanges, found.Inputs, n.Inputs)
 	check, err := s.provider.Check(ctx, abi.CheckRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Olds: &found.Inputs,
 		News: news, RandomSeed: newSeed(),
@@ -285,26 +285,26 @@ func (d *deployment) importResource(ctx context.Context, s *step) (record.Change
 	if err == nil {
 		policyResource := clone(n)
 		policyResource.Inputs = checked
-		err = d.gen.analyze(ctx, policyResource, resp.ID, nil)
+		err = a.gen.analyze(ctx, policyResource, resp.ID, nil)
 	}
 	if err != nil {
 		return record.Change{}, err
 	}
-	df, err := d.gen.askProvider(ctx, s.provider, found, checked, n.IgnoreChanges)
+	df, err := a.gen.askProvider(ctx, s.provider, found, checked, n.IgnoreChanges)
 	if err != nil {
 		return record.Change{}, err
 	}
 	n.ID, n.Inputs, n.Outputs, n.RefreshBeforeUpdate = resp.ID, checked, found.Outputs, resp.RefreshBeforeUpdate
-	now := d.now()
+	now := a.now()
 	n.Created, n.Modified, found.Created, found.Modified = now, now, now, now
 	if df.changed() {
-		if df.replace || !d.UpdateOnImport {
+		if df.replace || !a.UpdateOnImport {
 			return record.Change{}, &ImportDifference{ID: resp.ID, Changes: changesOf(df, found, n)}
 		}
 		s.next = &step{op: OpUpdate, old: found, new: n, provider: s.provider, diff: df}
 		s.new = found
 	}
-	return d.placement(s, s.old != nil && !s.old.External && s.old.ID != s.new.ID), nil
+	return a.placement(s, s.old != nil && !s.old.External && s.old.ID != s.new.ID), nil
 }
 
 // ImportDifference is the error of an import whose inputs in the program differ from the object's.

@@ -16,7 +16,7 @@ import (
 // refresh reads every custom resource. If the program runs, it reads first what that registers, by the
 // providers as the program configures them.
 func (d *deployment) refresh(ctx context.Context) error {
-	err := d.adoptPendingCreates(ctx)
+	err := d.pending.adoptNamed(ctx)
 	switch {
 	case err != nil:
 	case d.RunProgram:
@@ -75,26 +75,26 @@ func (d *deployment) needsRead(old *state.Resource) bool {
 // noteChanged notes that this run has changed objects. Another resource that is one of them is not read any more: that would find what
 // the run made of the object, which a preview cannot foresee. If an earlier run was cut off with it, the next run reads it, unless this
 // run updates it.
-func (d *deployment) noteChanged(changed ...*state.Resource) {
-	if !d.recorder.AnyUnsure() && !(d.RefreshFirst && d.selection.IsNarrow()) {
+func (a *applier) noteChanged(changed ...*state.Resource) {
+	if !a.recorder.AnyUnsure() && !(a.RefreshFirst && a.selection.IsNarrow()) {
 		return // nothing is read at its registration
 	}
 	for _, res := range changed {
 		if res == nil {
 			continue
 		}
-		for _, other := range d.recorder.Claiming(res) {
-			if other.URN != res.URN && !other.Delete && d.sameObject(res, other) {
-				d.registrations.ChangedAsAnother.Set(other.URN, true)
+		for _, other := range a.recorder.Claiming(res) {
+			if other.URN != res.URN && !other.Delete && a.sameObject(res, other) {
+				a.registrations.ChangedAsAnother.Set(other.URN, true)
 			}
 		}
 	}
 }
 
-func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
+func (a *applier) applyRefresh(ctx context.Context, s *step) error {
 	o := s.old
 	if o.Delete {
-		return d.refreshCopy(ctx, s)
+		return a.refreshCopy(ctx, s)
 	}
 	n := clone(o)
 	n.InitErrors = nil
@@ -103,19 +103,19 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 	case errors.Is(err, abi.ErrUnimplemented):
 		// If it does not know whether the object exists, another version of the provider may tell.
 		if _, exists := errors.AsType[*unreadError](err); exists {
-			d.recorder.NoteRead(o.URN)
+			a.recorder.NoteRead(o.URN)
 		}
 		s.result = OpSame
 		return nil
 	case unhealthy != nil:
-		d.warn(o.URN, "the resource exists, but is not healthy: %v", unhealthy)
+		a.warn(o.URN, "the resource exists, but is not healthy: %v", unhealthy)
 	case err != nil:
 		return err
 	}
-	d.recorder.NoteRead(o.URN)
+	a.recorder.NoteRead(o.URN)
 	if resp.ID == "" {
 		s.result = OpDelete
-		d.registrations.Vanished.Set(o.URN, true)
+		a.registrations.Vanished.Set(o.URN, true)
 		return nil
 	}
 	adopt(n, resp)
@@ -125,38 +125,38 @@ func (d *deployment) applyRefresh(ctx context.Context, s *step) error {
 		return nil
 	}
 	s.new = n
-	if s.diff, err = d.refreshDiff(ctx, s, resp.Inputs != nil); err != nil {
+	if s.diff, err = a.refreshDiff(ctx, s, resp.Inputs != nil); err != nil {
 		return err
 	}
 	if len(s.diff.detailed) > 0 {
 		s.result = OpUpdate
 	}
-	if (!o.Inputs.Equal(n.Inputs) || !o.Outputs.Equal(n.Outputs)) && !d.meansEarlier(o) {
-		n.Modified = d.began // what this run makes meanwhile is later
+	if (!o.Inputs.Equal(n.Inputs) || !o.Outputs.Equal(n.Outputs)) && !a.meansEarlier(o) {
+		n.Modified = a.began // what this run makes meanwhile is later
 	}
-	return d.recorder.Record(ctx, record.Replace(o, n))
+	return a.recorder.Record(ctx, record.Replace(o, n))
 }
 
 // refreshCopy finds out whether the object of an old copy is gone. Nothing else of it matters, and nobody waits for it.
-func (d *deployment) refreshCopy(ctx context.Context, s *step) error {
+func (a *applier) refreshCopy(ctx context.Context, s *step) error {
 	s.result = OpSame
-	gone, err := d.isGone(ctx, s)
+	gone, err := a.isGone(ctx, s)
 	switch {
 	case gone:
 		s.result = OpDelete
-		if entry, ok := d.recorder.Entry(s.old); ok {
-			d.registrations.VanishedCopies.Set(entry, true)
+		if entry, ok := a.recorder.Entry(s.old); ok {
+			a.registrations.VanishedCopies.Set(entry, true)
 		}
 	case err != nil && ctx.Err() != nil:
 		return err
 	case err != nil && !errors.Is(err, abi.ErrUnimplemented):
-		d.warn(s.old.URN, "the replaced copy %q cannot be read, so it stays until it is deleted: %v", s.old.ID, err)
+		a.warn(s.old.URN, "the replaced copy %q cannot be read, so it stays until it is deleted: %v", s.old.ID, err)
 	}
 	return nil
 }
 
 // isGone reports whether the provider says of the object that a step deletes or reads that it is gone.
-func (d *deployment) isGone(ctx context.Context, s *step) (bool, error) {
+func (a *applier) isGone(ctx context.Context, s *step) (bool, error) {
 	o := s.old
 	resp, _, err := readObject(ctx, s.provider, clone(o), o.ID, &o.Outputs, &o.Inputs)
 	return err == nil && resp.ID == "", err
@@ -164,11 +164,11 @@ func (d *deployment) isGone(ctx context.Context, s *step) (bool, error) {
 
 // refreshDiff returns the inverse of the difference that an update of an unchanged program would find. It
 // compares outputs if the stack does not own the resource, or its provider returned no inputs.
-func (d *deployment) refreshDiff(ctx context.Context, s *step, hasInputs bool) (diff, error) {
+func (a *applier) refreshDiff(ctx context.Context, s *step, hasInputs bool) (diff, error) {
 	if s.old.External || !hasInputs {
 		return diff{detailed: stateDiff(s.old.Outputs, s.new.Outputs), ofState: true}, nil
 	}
-	df, err := d.gen.askProvider(ctx, s.provider, s.new, s.old.Inputs, s.old.IgnoreChanges)
+	df, err := a.gen.askProvider(ctx, s.provider, s.new, s.old.Inputs, s.old.IgnoreChanges)
 	if err != nil {
 		return diff{}, err
 	}

@@ -11,8 +11,10 @@ import (
 	"github.com/husk-dev/husk/abi"
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/engine/internal/asset"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/internal/record"
+	"github.com/husk-dev/husk/engine/internal/registration"
 	"github.com/husk-dev/husk/engine/state"
 )
 
@@ -100,85 +102,102 @@ func verb(op Op) string {
 	}
 }
 
+// applier takes steps: it calls providers and hooks, and records what they did.
+type applier struct {
+	*run
+	*events
+	*objects
+	*providerChoice
+	recorder      *record.Recorder
+	registrations *registration.Registrations
+	failures      *failures
+	planning      *planning
+	gen           *generator
+	assets        *asset.Assets
+	schemas       providers.Schemas
+	// functionProvider returns the provider of an action.
+	functionProvider func(ctx context.Context, token string, o abi.FunctionOptions) (abi.Provider, error)
+}
+
 // execute runs a step and the steps that go along with it, with their events around them.
-func (d *deployment) execute(ctx context.Context, s *step) error {
-	if err := d.beginAlong(ctx, s); err != nil {
+func (a *applier) execute(ctx context.Context, s *step) error {
+	if err := a.beginAlong(ctx, s); err != nil {
 		s.failed = true
 		return err
 	}
 	info := s.info()
 	start := time.Now()
-	d.emitStep(s, StepStarted{Step: info})
+	a.emitStep(s, StepStarted{Step: info})
 	ctx, cost := stepCostOf(ctx)
-	taken, err := d.applyWithHooks(ctx, s)
+	taken, err := a.applyWithHooks(ctx, s)
 	info = s.info()
 	if err != nil && !taken {
 		s.failed = true
 		err = &StepError{Op: s.op, Resource: s.subject(), Err: err}
-		d.failAlong(s.along, s.subject())
-		d.emitStep(s, stepEnd(info, start, cost.take(), err))
+		a.failAlong(s.along, s.subject())
+		a.emitStep(s, stepEnd(info, start, cost.take(), err))
 		return err
 	}
-	alongErr := d.endAlong(ctx, s)
-	d.emitStep(s, stepEnd(info, start, cost.take(), nil))
+	alongErr := a.endAlong(ctx, s)
+	a.emitStep(s, stepEnd(info, start, cost.take(), nil))
 	if err != nil {
-		d.diagnose("error", s.subject().URN, "%v", err)
+		a.diagnose("error", s.subject().URN, "%v", err)
 		err = &StepError{Op: s.op, Resource: s.subject(), Err: err}
 	}
 	return errors.Join(err, alongErr)
 }
 
-func (d *deployment) applierOf(s *step) func(context.Context, *step) error {
+func (a *applier) applierOf(s *step) func(context.Context, *step) error {
 	switch s.op {
 	case OpSame:
-		return d.applySame
+		return a.applySame
 	case OpCreate, OpCreateReplacement:
-		return d.applyCreate
+		return a.applyCreate
 	case OpUpdate:
-		return d.applyUpdate
+		return a.applyUpdate
 	case OpRead, OpReadReplacement:
-		return d.applyRead
+		return a.applyRead
 	case OpImport:
-		return d.applyImport
+		return a.applyImport
 	case OpRefresh:
-		return d.applyRefresh
+		return a.applyRefresh
 	case OpDelete, OpDeleteReplaced:
-		return d.applyDelete
+		return a.applyDelete
 	case OpDiscard, OpRemovePendingReplace:
-		return d.applyRemoval
+		return a.applyRemoval
 	}
 	return func(context.Context, *step) error { return fmt.Errorf("unknown operation %q", s.op) }
 }
 
 // applyRemoval removes what needs no provider from the state.
-func (d *deployment) applyRemoval(ctx context.Context, s *step) error {
-	if err := d.checkUnneeded(s.old); err != nil {
+func (a *applier) applyRemoval(ctx context.Context, s *step) error {
+	if err := a.checkUnneeded(s.old); err != nil {
 		return err
 	}
-	d.tellRetained(s.old)
-	return d.recorder.Record(ctx, record.Remove(s.old))
+	a.tellRetained(s.old)
+	return a.recorder.Record(ctx, record.Remove(s.old))
 }
 
-func (d *deployment) applySame(ctx context.Context, s *step) error {
+func (a *applier) applySame(ctx context.Context, s *step) error {
 	s.new.ID, s.new.Outputs, s.new.InitErrors = s.old.ID, s.old.Outputs, s.old.InitErrors
 	s.new.Created, s.new.Modified, s.new.ImportID = s.old.Created, s.old.Modified, s.old.ImportID
 	s.new.RefreshBeforeUpdate = s.old.RefreshBeforeUpdate
 	if s.old.DeletedWith != s.new.DeletedWith || !slices.Equal(s.old.ReplaceWith, s.new.ReplaceWith) {
-		s.new.Modified = d.now() // it belongs to the newest ones
+		s.new.Modified = a.now() // it belongs to the newest ones
 	}
-	if s.provider == d.registry {
-		if err := d.registry.same(ctx, s.new.URN, s.new.ID, s.new.Inputs); err != nil {
+	if s.provider == a.registry {
+		if err := a.registry.same(ctx, s.new.URN, s.new.ID, s.new.Inputs); err != nil {
 			return err
 		}
 	}
 	if !durablyDifferent(s.old, s.new) {
-		if d.registrations.Goals.Get(s.new.URN) == s.new { // one of the two is enough to keep
-			d.registrations.Goals.Set(s.new.URN, s.old)
+		if a.registrations.Goals.Get(s.new.URN) == s.new { // one of the two is enough to keep
+			a.registrations.Goals.Set(s.new.URN, s.old)
 		}
 		s.new = s.old
 		return nil
 	}
-	return d.recorder.Record(ctx, record.Replace(s.old, s.new))
+	return a.recorder.Record(ctx, record.Replace(s.old, s.new))
 }
 
 // durablyDifferent reports whether two states of a resource differ in something worth a write.
@@ -202,36 +221,36 @@ func samePropertyDependencies(old, new *state.Resource) bool {
 	return true
 }
 
-func (d *deployment) applyCreate(ctx context.Context, s *step) error {
+func (a *applier) applyCreate(ctx context.Context, s *step) error {
 	n := s.new
-	done := d.recorder.Supersede(d.recorder.Lookup(n.URN), n)
-	now := d.now()
+	done := a.recorder.Supersede(a.recorder.Lookup(n.URN), n)
+	now := a.now()
 	n.Created, n.Modified = now, now
 	if !n.Custom {
-		return d.recorder.Record(ctx, done)
+		return a.recorder.Record(ctx, done)
 	}
-	op, err := d.recorder.Begin(ctx, state.OperationCreating, n, record.Change{})
+	op, err := a.recorder.Begin(ctx, state.OperationCreating, n, record.Change{})
 	if err != nil {
 		return err
 	}
 	resp, err := s.provider.Create(ctx, abi.CreateRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, Inputs: n.Inputs,
-		Timeout: timeouts(n).Create, Preview: d.previews(),
+		Timeout: timeouts(n).Create, Preview: a.previews(),
 	})
 	switch {
-	case !providers.IsType(n.Type) && d.previews():
+	case !providers.IsType(n.Type) && a.previews():
 		resp.ID = "" // there is none yet, whatever the provider says
 	case err == nil && resp.ID == "":
 		err = errNoID
 	}
 	n.RefreshBeforeUpdate = resp.RefreshBeforeUpdate
-	outputs, err := d.finishCall(ctx, s, op, record.End(op), resp.ID, resp.State, err)
+	outputs, err := a.finishCall(ctx, s, op, record.End(op), resp.ID, resp.State, err)
 	if err != nil && outputs == nil {
 		return err
 	}
 	n.Outputs = *outputs
-	done = done.Ending(op).Ending(d.repeatedCreation(ctx, s))
-	if recordErr := d.recorder.Record(ctx, done); recordErr != nil {
+	done = done.Ending(op).Ending(a.repeatedCreation(ctx, s))
+	if recordErr := a.recorder.Record(ctx, done); recordErr != nil {
 		unrecorded := fmt.Errorf("the resource was created with ID %q, but could not be recorded: %w", n.ID, recordErr)
 		if !providers.IsType(n.Type) {
 			unrecorded = fmt.Errorf("%w\nonce the state can be written again, have husk refresh --adopt-pending-creates %s take it over",
@@ -245,13 +264,13 @@ func (d *deployment) applyCreate(ctx context.Context, s *step) error {
 // finishCall takes the response to a create or update into s.new. It returns the outputs to record: the given ones, or the state that the
 // provider tells of an unhealthy object. They are nil if there is nothing to record: then the operation has ended with undone or, if its
 // outcome is not known, stays pending.
-func (d *deployment) finishCall(
+func (a *applier) finishCall(
 	ctx context.Context, s *step, op record.Operation, undone record.Change, id string, outputs property.Map, err error,
 ) (*property.Map, error) {
 	n := s.new
 	n.InitErrors = nil
 	f := initFailure(err)
-	if f != nil && f.ID == "" && !d.previews() {
+	if f != nil && f.ID == "" && !a.previews() {
 		if id == "" {
 			f, err = nil, errors.Join(errNoID, err)
 		} else {
@@ -263,7 +282,7 @@ func (d *deployment) finishCall(
 	switch {
 	case err == nil:
 		n.ID = id
-		d.recorder.NoteRead(n.URN)
+		a.recorder.NoteRead(n.URN)
 	case f != nil:
 		n.ID, n.InitErrors = f.ID, f.Reasons
 		if f.State.Len() > 0 {
@@ -277,31 +296,31 @@ func (d *deployment) finishCall(
 			n.InitErrors = []string{abi.AsError(err).Message}
 		}
 	default:
-		return nil, errors.Join(err, d.endFailed(ctx, s, op, undone, err))
+		return nil, errors.Join(err, a.endFailed(ctx, s, op, undone, err))
 	}
-	if d.previews() {
-		outputs = d.previewOutputs(ctx, n, stableOutputs(s, outputs))
+	if a.previews() {
+		outputs = a.previewOutputs(ctx, n, stableOutputs(s, outputs))
 	} else if outputs.ContainsUnknowns() {
 		err = errors.Join(err, fmt.Errorf("provider returned unknown values; they are recorded as null"))
 		n.InitErrors = append(n.InitErrors, "the provider returned unknown values")
 		outputs = outputs.Lower(property.KindUnknown)
 	}
 	outputs = markSecrets(n, outputs)
-	d.noteChanged(s.old, n)
+	a.noteChanged(s.old, n)
 	return &outputs, err
 }
 
 // endFailed records the end of an operation that failed cleanly. One whose outcome is not known stays
 // pending, so that its object is not forgotten: whatever a call answers that was cut off, it may have had its effect
 // before. The next run tells a crash of the provider from a run that was cut off.
-func (d *deployment) endFailed(ctx context.Context, s *step, op record.Operation, undone record.Change, cause error) error {
+func (a *applier) endFailed(ctx context.Context, s *step, op record.Operation, undone record.Change, cause error) error {
 	if !outcomeUnknown(cause) && ctx.Err() == nil {
-		return d.recorder.Record(ctx, undone)
+		return a.recorder.Record(ctx, undone)
 	}
-	if e, ok := errors.AsType[*abi.Error](cause); !ok || e.Kind != abi.ErrorKindCrashed || e.Origin == abi.ErrorOriginPolicy || d.previews() {
+	if e, ok := errors.AsType[*abi.Error](cause); !ok || e.Kind != abi.ErrorKindCrashed || e.Origin == abi.ErrorOriginPolicy || a.previews() {
 		return nil
 	}
-	crashed, err := d.recorder.Crashed(ctx, op)
+	crashed, err := a.recorder.Crashed(ctx, op)
 	if s.began == op {
 		s.began = crashed
 	}
@@ -321,43 +340,43 @@ func outcomeUnknown(err error) bool {
 
 var errNoID = errors.New("the provider returned no ID, so whether the resource exists is not known")
 
-func (d *deployment) applyDelete(ctx context.Context, s *step) error {
+func (a *applier) applyDelete(ctx context.Context, s *step) error {
 	o := s.old
-	if d.protects(s) {
+	if a.protects(s) {
 		return errProtected
 	}
 	done := s.leaving()
-	if err := d.checkUnneeded(done.Removed...); err != nil {
+	if err := a.checkUnneeded(done.Removed...); err != nil {
 		return err
 	}
-	if d.evidenceFor(o) != ofDeletion {
+	if a.evidenceFor(o) != ofDeletion {
 		if len(s.along)+len(s.oldAlong) > 0 {
-			return d.nothingGoesAlong(o)
+			return a.nothingGoesAlong(o)
 		}
-		d.warnOfSharedObject(o)
-		d.tellRetained(o)
-		return d.recorder.Record(ctx, done)
+		a.warnOfSharedObject(o)
+		a.tellRetained(o)
+		return a.recorder.Record(ctx, done)
 	}
 	op, begun := s.begunDeletions.take(o)
 	if !begun {
 		var err error
-		if op, err = d.recorder.Begin(ctx, state.OperationDeleting, o, record.Change{}); err != nil {
+		if op, err = a.recorder.Begin(ctx, state.OperationDeleting, o, record.Change{}); err != nil {
 			return err
 		}
 	}
 	s.began = op
 	var next []*state.Resource
-	if !d.previews() {
+	if !a.previews() {
 		err := s.provider.Delete(ctx, abi.DeleteRequest{
 			URN: o.URN, Name: o.URN.Name(), Type: o.Type, ID: o.ID,
 			State: o.Outputs, OldInputs: o.Inputs, Timeout: timeouts(o).Delete,
 		})
-		if err = d.confirmDeleted(ctx, s, err); err != nil {
-			return errors.Join(err, d.endFailed(ctx, s, op, record.End(op), err))
+		if err = a.confirmDeleted(ctx, s, err); err != nil {
+			return errors.Join(err, a.endFailed(ctx, s, op, record.End(op), err))
 		}
 		next = s.begunDeletions.deleted()
 	}
-	begunNext, err := d.recorder.RecordAndBegin(ctx, done.Ending(op), next)
+	begunNext, err := a.recorder.RecordAndBegin(ctx, done.Ending(op), next)
 	s.begunDeletions.began(begunNext)
 	if err != nil {
 		return fmt.Errorf("the resource was deleted, but that could not be recorded: %w", err)
@@ -367,9 +386,9 @@ func (d *deployment) applyDelete(ctx context.Context, s *step) error {
 
 // nothingGoesAlong is why a resource stays whose deletion was to take others along, and deletes no object after all:
 // only the provider's word that the owner is deleted says that they are. The next run deletes them by themselves.
-func (d *deployment) nothingGoesAlong(o *state.Resource) error {
+func (a *applier) nothingGoesAlong(o *state.Resource) error {
 	why := "it is no longer to be deleted"
-	if other := d.claimant(o); other != nil {
+	if other := a.claimant(o); other != nil {
 		why = fmt.Sprintf("it is %s as well, which stays", other.URN)
 	}
 	return fmt.Errorf("the object %q is not deleted, since %s, so neither are the resources that go with it: all of them stay in the state; "+
@@ -402,13 +421,13 @@ func (s *step) leaving() (c record.Change) {
 // not find or cannot delete does not count as deleted: in another project, region, or account it would say the same. An old copy,
 // or an object whose deletion was cut off in an earlier run, may well be gone: it is read if its deletion fails, and is gone if
 // its provider says so.
-func (d *deployment) confirmDeleted(ctx context.Context, s *step, err error) error {
+func (a *applier) confirmDeleted(ctx context.Context, s *step, err error) error {
 	o := s.old
 	if err == nil {
 		return nil
 	}
-	if (o.Delete || d.recorder.IsUnsure(o.URN)) && ctx.Err() == nil {
-		if gone, _ := d.isGone(ctx, s); gone {
+	if (o.Delete || a.recorder.IsUnsure(o.URN)) && ctx.Err() == nil {
+		if gone, _ := a.isGone(ctx, s); gone {
 			return nil
 		}
 	}

@@ -16,20 +16,20 @@ import (
 	"github.com/husk-dev/husk/engine/state"
 )
 
-func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
+func (a *applier) applyUpdate(ctx context.Context, s *step) error {
 	n := s.new
-	now := d.now()
+	now := a.now()
 	n.ID, n.Created, n.Modified, n.ImportID = s.old.ID, s.old.Created, now, s.old.ImportID
 	if !n.Custom {
 		n.Outputs = s.old.Outputs
-		return d.recorder.Record(ctx, record.Replace(s.old, n))
+		return a.recorder.Record(ctx, record.Replace(s.old, n))
 	}
 	old := whileUpdated(s.old, n)
 	var meanwhile, undone record.Change
 	if old != s.old {
 		meanwhile, undone = record.Replace(s.old, old), record.Replace(old, s.old)
 	}
-	op, err := d.recorder.Begin(ctx, state.OperationUpdating, n, meanwhile)
+	op, err := a.recorder.Begin(ctx, state.OperationUpdating, n, meanwhile)
 	if err != nil {
 		return err
 	}
@@ -37,14 +37,14 @@ func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
 	resp, err := s.provider.Update(ctx, abi.UpdateRequest{
 		URN: n.URN, Name: n.URN.Name(), Type: n.Type, ID: n.ID,
 		Olds: s.old.Outputs, News: n.Inputs, OldInputs: s.old.Inputs,
-		IgnoreChanges: n.IgnoreChanges, Timeout: timeouts(n).Update, Preview: d.previews(),
+		IgnoreChanges: n.IgnoreChanges, Timeout: timeouts(n).Update, Preview: a.previews(),
 	})
 	n.RefreshBeforeUpdate = resp.RefreshBeforeUpdate
 	known := resp.State
-	if err != nil && !d.previews() {
+	if err != nil && !a.previews() {
 		known = s.old.Outputs
 	}
-	outputs, err := d.finishCall(ctx, s, op, undone.Ending(op), n.ID, known, err)
+	outputs, err := a.finishCall(ctx, s, op, undone.Ending(op), n.ID, known, err)
 	if err != nil && outputs == nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (d *deployment) applyUpdate(ctx context.Context, s *step) error {
 		n.ID = s.old.ID
 	}
 	n.Outputs = *outputs
-	if recordErr := d.recorder.Record(ctx, record.Replace(old, n).Ending(op)); recordErr != nil {
+	if recordErr := a.recorder.Record(ctx, record.Replace(old, n).Ending(op)); recordErr != nil {
 		return errors.Join(err, fmt.Errorf("the resource was updated, but could not be recorded: %w", recordErr))
 	}
 	return err
@@ -121,19 +121,19 @@ func stableOutputs(s *step, outputs property.Map) property.Map {
 
 // previewOutputs adds to previewed outputs an unknown for each property of the schema that the provider left
 // out. An optional input that was not given, or that the resource did not have before, stays away.
-func (d *deployment) previewOutputs(ctx context.Context, n *state.Resource, outputs property.Map) property.Map {
+func (a *applier) previewOutputs(ctx context.Context, n *state.Resource, outputs property.Map) property.Map {
 	if providers.IsType(n.Type) {
 		return outputs
 	}
-	provider, err := d.providerOf(ctx, n)
+	provider, err := a.providerOf(ctx, n)
 	if err != nil {
 		return outputs
 	}
-	res := d.describedBy(ctx, n, provider)
+	res := a.describedBy(ctx, n, provider)
 	if res == nil {
 		return outputs
 	}
-	old := d.recorder.Lookup(n.URN)
+	old := a.recorder.Lookup(n.URN)
 	for _, p := range res.Outputs.Properties {
 		if outputs.Has(p.Name) {
 			continue
@@ -150,15 +150,15 @@ func (d *deployment) previewOutputs(ctx context.Context, n *state.Resource, outp
 }
 
 // describedBy returns the schema of a resource's type, nil if there is none.
-func (d *deployment) describedBy(ctx context.Context, n *state.Resource, provider abi.Provider) *schema.Resource {
+func (a *applier) describedBy(ctx context.Context, n *state.Resource, provider abi.Provider) *schema.Resource {
 	var extension state.Extension
 	if n.ExtensionRef != "" {
 		var err error
-		if extension, err = d.recorder.Extensions.Get(n.ExtensionRef); err != nil {
+		if extension, err = a.recorder.Extensions.Get(n.ExtensionRef); err != nil {
 			return nil
 		}
 	}
-	pkg := d.schemas.Package(ctx, providers.PackageOf(n.Type), extension, provider)
+	pkg := a.schemas.Package(ctx, providers.PackageOf(n.Type), extension, provider)
 	if pkg == nil {
 		return nil
 	}
