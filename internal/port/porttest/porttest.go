@@ -1,4 +1,5 @@
-// Package porttest deploys with ports in tests.
+// Package porttest deploys with ports in tests. Its own tests port whole providers, of Pulumi and of Terraform, and with a husk that was
+// installed as a release, which takes large builds.
 package porttest
 
 import (

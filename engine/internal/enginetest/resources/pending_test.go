@@ -540,7 +540,7 @@ func TestACreationThatCannotBeRecordedTellsItsID(t *testing.T) {
 		}
 		u := pendingURN(t, s)
 		if s.Cloud.Objects() == 0 || u == "" { // not made yet, or recorded
-			require.NotContains(t, fmt.Sprint(failure), "a-1")
+			require.NotContains(t, fmt.Sprint(failure), `"a-1"`) // in quotes: a provider's ID may have these characters
 			continue
 		}
 		require.ErrorContains(t, failure, `the resource was created with ID "a-1", but could not be recorded`)

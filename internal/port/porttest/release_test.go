@@ -1,5 +1,4 @@
-// Package releasetest ports with a husk that was installed as a release, which takes a build of all of it.
-package releasetest
+package porttest_test
 
 import (
 	"encoding/json"

@@ -1,5 +1,4 @@
-// Package terraformtest ports providers of Terraform, which takes large builds.
-package terraformtest
+package porttest_test
 
 import (
 	"context"

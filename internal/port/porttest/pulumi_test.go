@@ -1,5 +1,4 @@
-// Package pulumitest ports providers of Pulumi, which takes large builds.
-package pulumitest
+package porttest_test
 
 import (
 	"context"
@@ -17,8 +16,6 @@ import (
 	"github.com/husk-dev/husk/internal/testkit/nightly"
 	"github.com/husk-dev/husk/internal/testkit/testmodule"
 )
-
-func TestMain(m *testing.M) { testmodule.Main(m) }
 
 // loader loads one module for all packages.
 type loader struct{ *host.Module }
