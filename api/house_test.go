@@ -42,11 +42,7 @@ var needed = map[string][]string{
 // Who embeds the host or the engine, or writes a provider, compiles little beside it.
 func TestTheCoreIsLean(t *testing.T) {
 	for pkg, modules := range needed {
-		out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "../"+pkg).Output()
-		require.NoError(t, err)
-		found := strings.Fields(string(out))
-		slices.Sort(found)
-		require.ElementsMatch(t, modules, slices.Compact(found), "the modules of %s", pkg)
+		require.ElementsMatch(t, modules, modulesOf(linked(t, packagesOf(t, pkg)...)), "the modules of %s", pkg)
 	}
 }
 
@@ -65,20 +61,15 @@ var forTests = map[string]string{
 
 // What only tests need is seldom worth a line in the go.mod of all: a module of its own, or some lines of ours, do as well.
 func TestFewModulesAreForTests(t *testing.T) {
-	list := func(args ...string) []string {
-		out, err := exec.Command("go", append([]string{"list"}, args...)...).Output()
-		require.NoError(t, err)
-		return strings.Fields(string(out))
-	}
-	public := slices.DeleteFunc(list("../..."), func(pkg string) bool { return strings.Contains(pkg, "/internal/") })
-	linked := list(append([]string{"-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, public...)...)
+	public := slices.DeleteFunc(packagesOf(t, "..."), func(p *listedPackage) bool { return strings.Contains(p.ImportPath, "/internal/") })
+	needed := modulesOf(linked(t, public...))
 	text, err := os.ReadFile("../go.mod")
 	require.NoError(t, err)
 	file, err := modfile.Parse("go.mod", text, nil)
 	require.NoError(t, err)
 	var others []string
 	for _, r := range file.Require {
-		if !slices.Contains(linked, r.Mod.Path) {
+		if !slices.Contains(needed, r.Mod.Path) {
 			others = append(others, r.Mod.Path)
 		}
 	}
@@ -96,20 +87,16 @@ const (
 
 // Who runs husk in a checkout compiles little. What goes beyond belongs into package parts, which only husk-full links.
 func TestTheCommandIsLight(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{$dir := .Dir}}{{.ImportPath}}{{range .GoFiles}}\t{{$dir}}/{{.}}{{end}}{{end}}", "../cmd/husk").Output()
-	require.NoError(t, err)
-	packages, lines := 0, 0
-	for line := range strings.Lines(string(out)) {
-		fields := strings.Split(strings.TrimSpace(line), "\t")
-		packages++
-		for _, file := range fields[1:] {
-			text, err := os.ReadFile(file)
+	packages, lines := linked(t, packagesOf(t, "cmd/husk")...), 0
+	for _, p := range packages {
+		for _, file := range p.GoFiles {
+			text, err := os.ReadFile(filepath.Join(p.Dir, file))
 			require.NoError(t, err)
 			lines += bytes.Count(text, []byte("\n"))
 		}
 	}
-	require.Greater(t, packages, 100)
-	require.LessOrEqual(t, packages, mostPackages)
+	require.Greater(t, len(packages), 100)
+	require.LessOrEqual(t, len(packages), mostPackages)
 	require.LessOrEqual(t, lines, mostLines)
 }
 

@@ -1,10 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -40,19 +36,8 @@ func ofTests(path string) bool {
 }
 
 func TestImportsRunOneWay(t *testing.T) {
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "../...").Output()
-	require.NoError(t, err)
 	var found []string
-	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p struct {
-			ImportPath string
-			Imports    []string
-		}
-		err := decoder.Decode(&p)
-		if err == io.EOF {
-			break
-		}
-		require.NoError(t, err)
+	for _, p := range packagesOf(t, "...") {
 		path := strings.TrimPrefix(p.ImportPath, module)
 		room := roomOf(path)
 		require.Contains(t, rooms, room, "%s is in a new room: give it a place in the list of rooms", path)

@@ -1,4 +1,4 @@
-package enginetest_test
+package programs_test
 
 import (
 	"regexp"
@@ -16,7 +16,7 @@ const checklist = "engine/internal/enginetest/engine-tests.md"
 
 // The document has one row for each item of the checklist, each with tests that exist.
 func TestChecklist(t *testing.T) {
-	text := doctest.Require(t, "../../..", checklist)
+	text := doctest.Require(t, "../../../..", checklist)
 	rows := regexp.MustCompile(`(?m)^\| (\d+) \| (.+) \| (.+) \|$`).FindAllStringSubmatch(text, -1)
 	require.Len(t, rows, 77)
 	for i, row := range rows {
@@ -28,7 +28,7 @@ func TestChecklist(t *testing.T) {
 
 // The document has a row for each situation that users reported, with tests that exist.
 func TestSituations(t *testing.T) {
-	text := doctest.Require(t, "../../..", checklist)
+	text := doctest.Require(t, "../../../..", checklist)
 	_, text, found := strings.Cut(text, "\n## Situations that users reported\n")
 	require.True(t, found)
 	text, _, _ = strings.Cut(text, "\n## ")
