@@ -37,6 +37,7 @@ func leaseAgain(t *testing.T, b *backend.Backend) state.Lease {
 // TestFailover kills a primary server in the middle of a run, and promotes its synchronous replica. The run goes
 // on there with the lease that it has, and nothing that was confirmed is lost.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	primary := postgrestest.Start(t)
 	replica := primary.Replica(t)
 	servers := fmt.Sprintf("127.0.0.1:%d,127.0.0.1:%d", primary.Port, replica.Port)
@@ -80,6 +81,7 @@ func TestFailover(t *testing.T) {
 // TestHistoryOfFailovers kills primary servers while several writers use a stack, and promotes their synchronous replicas.
 // Some writers reach a replica before it is promoted.
 func TestHistoryOfFailovers(t *testing.T) {
+	t.Parallel()
 	primary := postgrestest.Start(t)
 	replica := primary.Replica(t)
 	var proxies []*faultproxy.Proxy
@@ -141,6 +143,7 @@ func clockJumps(t *testing.T, s *postgrestest.Server) {
 
 // TestPgBouncer runs the suites through a pooler that gives each transaction to any of a few connections.
 func TestPgBouncer(t *testing.T) {
+	t.Parallel()
 	s := postgrestest.Start(t)
 	port := s.Pooler(t)
 	url := s.URL("postgres", port)

@@ -95,6 +95,7 @@ func connections(t *testing.T, s *postgrestest.Server) {
 
 // TestParametersOfPools has a URL with parameters that pgx understands and a server does not.
 func TestParametersOfPools(t *testing.T) {
+	t.Parallel()
 	s := postgrestest.Start(t)
 	u, err := url.Parse(s.URL("postgres", 0))
 	require.NoError(t, err)

@@ -34,6 +34,7 @@ func open(t *testing.T, url string) *backend.Backend {
 }
 
 func TestPostgreSQL(t *testing.T) {
+	t.Parallel()
 	s := postgrestest.Start(t)
 	url := s.URL("postgres", 0)
 	t.Run("store", func(t *testing.T) {

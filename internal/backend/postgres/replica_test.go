@@ -19,6 +19,7 @@ import (
 // TestWithoutReplica has the server commit each step while its synchronous replica is gone, and then end the wait for
 // that, as it does when a client gives up or somebody interferes. The step is not confirmed before the replica has it.
 func TestWithoutReplica(t *testing.T) {
+	t.Parallel()
 	primary := postgrestest.Start(t)
 	replica := primary.Replica(t)
 	for _, interference := range []string{"pg_terminate_backend", "pg_cancel_backend"} {

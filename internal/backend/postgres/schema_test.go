@@ -19,6 +19,7 @@ import (
 // Programs of all versions that go on using the tables find what they read and write after each migration. What they could trip over is
 // found.
 func TestMigrationsOnlyAdd(t *testing.T) {
+	t.Parallel()
 	s := postgrestest.Start(t)
 	conn, err := pgconn.Connect(t.Context(), s.URL("postgres", 0))
 	require.NoError(t, err)
@@ -70,6 +71,7 @@ func TestMigrationsOnlyAdd(t *testing.T) {
 
 // A program goes on using tables after one of a later version has added to them, and refuses them once one has removed something.
 func TestProgramsOfTheVersionBefore(t *testing.T) {
+	t.Parallel()
 	s, ctx := postgrestest.Start(t), t.Context()
 	open := func() *backend.Backend {
 		b, err := Open(ctx, named.ByOperator(s.URL("postgres", 0), "the test"), t.TempDir())

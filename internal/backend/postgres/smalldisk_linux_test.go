@@ -27,6 +27,7 @@ func withDisks(t *testing.T, test string) {
 	if testing.Short() {
 		t.Skip("starts PostgreSQL")
 	}
+	t.Parallel()
 	backendtest.WithDisks(t, test, true)
 }
 
