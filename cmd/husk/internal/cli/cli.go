@@ -116,6 +116,9 @@ const DetailedExitCode = "detailed-exitcode"
 // ErrChanges is the error of a command that succeeded with changes, and only sets the exit code.
 var ErrChanges = errors.New("there are changes")
 
+// ErrUnexpected is the error of a command that found changes, if --expect-no-changes is set.
+var ErrUnexpected = errors.New("there are changes, and --expect-no-changes was given")
+
 // Events marks a command that writes events with --json, as an annotation.
 const Events = "events"
 
@@ -149,12 +152,14 @@ func (a *App) Run(root *cobra.Command, args []string) int {
 	if missing := (*workspace.NoStackError)(nil); errors.As(err, &missing) && a.StackVariable != "" && !a.JSON {
 		a.Say("The environment variable %s names the stack.", a.StackVariable)
 	}
-	var usage *usageError
+	if a.Pulumi != nil {
+		return a.Pulumi.ExitCode(err)
+	}
 	var pending *engine.PendingCreatesError
 	switch {
 	case err == nil:
 		return ExitDone
-	case errors.As(err, &usage) && !slices.Contains(args, "--"+DetailedExitCode):
+	case IsUsage(err) && !slices.Contains(args, "--"+DetailedExitCode):
 		return ExitUsage
 	case errors.Is(err, state.ErrLocked), errors.Is(err, state.ErrFenced), errors.Is(err, backend.ErrUnreachable):
 		return ExitBusy

@@ -84,6 +84,12 @@ func Usagef(format string, args ...any) error { return &usageError{fmt.Errorf(fo
 // Usage marks an error of the command line itself.
 func Usage(err error) error { return &usageError{err} }
 
+// IsUsage reports whether an error is one of the command line itself.
+func IsUsage(err error) bool {
+	_, ok := errors.AsType[*usageError](err)
+	return ok
+}
+
 func (e *usageError) Error() string { return e.err.Error() }
 
 func (e *usageError) Unwrap() error { return e.err }

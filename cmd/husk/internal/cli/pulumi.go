@@ -15,6 +15,8 @@ type Pulumi struct {
 	Document bool
 	// Project replaces the text of the project file in the directory, unless it is nil.
 	Project []byte
+	// ExitCode returns the exit code of a command that ends with an error, or nil.
+	ExitCode func(error) int
 }
 
 // projectName is the name of [Pulumi.Project].

@@ -215,7 +215,7 @@ func (a commands) deploy(ctx context.Context, c command, f *deployFlags) (err er
 		a.Say("The grants that the providers used are in %s.", f.learned)
 	}
 	if err == nil && f.expectNone && s.changed {
-		return errors.New("there are changes, and --expect-no-changes was given")
+		return cli.ErrUnexpected
 	}
 	if err == nil && f.detailedExit && s.changed {
 		return cli.ErrChanges

@@ -32,6 +32,7 @@ type answers struct {
 // Answer has the commands below root answer a command line of Pulumi.
 func Answer(app *cli.App, root *cobra.Command) {
 	a, ofHusk := &answers{App: app, root: root}, own(root)
+	app.Pulumi.ExitCode = exitCode
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.debug, "debug", false, "")
 	ignore(flags, true, "logflow", "logtostderr", "emoji", "e", "disable-integrity-checking", "fully-qualify-stack-names", "Q")
@@ -113,6 +114,22 @@ func inWords(err error) string {
 		return "the stack is currently locked by another run"
 	}
 	return ""
+}
+
+// exitCode returns the exit code that Pulumi's command has for an error.
+func exitCode(err error) int {
+	missing := (*workspace.NoStackError)(nil)
+	switch {
+	case err == nil:
+		return cli.ExitDone
+	case cli.IsUsage(err):
+		return cli.ExitUsage
+	case errors.As(err, &missing):
+		return 6
+	case errors.Is(err, cli.ErrUnexpected):
+		return 7
+	}
+	return cli.ExitFailed
 }
 
 // pulumiBackend is the variable of Pulumi that says where stacks are.

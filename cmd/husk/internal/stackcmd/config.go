@@ -284,7 +284,7 @@ func (a commands) removeConfig(w *workspace.Workspace, c *workspace.Config, name
 		if err != nil {
 			return cli.Usage(err)
 		}
-		if !c.RemoveAt(key, part) {
+		if !c.RemoveAt(key, part) && a.Pulumi == nil { // Pulumi's command says nothing of it
 			return fmt.Errorf("the configuration key %s is not set in the stack %s", name, c.Stack)
 		}
 	}
