@@ -18,6 +18,14 @@ func (a *answers) change() {
 	a.find("version").RunE = a.version
 	a.find("whoami").RunE = a.whoami
 	a.orJSON("stack ls", a.OnStack(a.stacks))
+	outputs := a.find("stack output")
+	list := outputs.RunE
+	outputs.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("shell") || len(args) == 0 && !a.JSON {
+			return list(cmd, args)
+		}
+		return a.OnStack(a.output)(cmd, args)
+	}
 	a.orJSON("config", a.OnConfig(a.config))
 	a.orJSON("config get", a.OnConfig(a.getConfig))
 	history := a.orJSON("stack history", a.OnStack(a.history))

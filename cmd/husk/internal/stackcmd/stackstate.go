@@ -71,7 +71,7 @@ func (a commands) writeShell(shown map[string]any, args []string, stack string) 
 	}
 	var lines bytes.Buffer
 	for _, name := range args {
-		v, err := outputOf(shown, name, stack)
+		v, err := OutputOf(shown, name, stack)
 		if err != nil {
 			return err
 		}
@@ -94,8 +94,8 @@ func (a commands) writeShell(shown map[string]any, args []string, stack string) 
 	return a.Write(lines.Bytes())
 }
 
-// outputOf returns an output by its name.
-func outputOf(shown map[string]any, name, stack string) (any, error) {
+// OutputOf returns an output by its name.
+func OutputOf(shown map[string]any, name, stack string) (any, error) {
 	v, ok := shown[name]
 	if !ok {
 		known := "it has none"
@@ -108,7 +108,7 @@ func outputOf(shown map[string]any, name, stack string) (any, error) {
 }
 
 func (a commands) writeOutput(shown map[string]any, name, stack string) error {
-	v, err := outputOf(shown, name, stack)
+	v, err := OutputOf(shown, name, stack)
 	if err != nil {
 		return err
 	}
