@@ -95,6 +95,12 @@ func moduleOf(text, name string) (string, error) {
 	if module := known.Module(strings.TrimPrefix(own, "pulumi-")); module != "" {
 		return module, nil
 	}
+	if len(parts) == 2 {
+		name := strings.TrimPrefix(own, "pulumi-")
+		return "", fmt.Errorf("there is no directory %s, and no provider for Terraform is known of which Pulumi's package %s is made\n"+
+			"port its own provider by its repository, such as github.com/%s/pulumi-%[2]s, "+
+			"or list Pulumi's plugin of it: native: true runs that without a sandbox", text, name, parts[0])
+	}
 	names := slices.DeleteFunc(known.Names(), func(name string) bool { return strings.Contains(name, "/") })
 	return "", fmt.Errorf("there is no directory %s, and no provider is known by the name %s%s\n"+
 		"name it as Terraform's registry has it, NAMESPACE/%s, or by its Go module or repository", text, own, source.DidYouMean(own, names), own)

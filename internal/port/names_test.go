@@ -44,7 +44,7 @@ func TestNamesOfProviders(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"awz":                                 `there is no directory awz, and no provider is known by the name awz; did you mean "aws"?`,
-		"pulumi/nothing":                      "name it as Terraform's registry has it, NAMESPACE/nothing",
+		"pulumi/pulumi-command":               "no provider for Terraform is known of which Pulumi's package command is made\nport its own provider by its repository, such as github.com/pulumi/pulumi-command, or list Pulumi's plugin of it: native: true",
 		"hashicorp/time@":                     "leave out the @ for the newest",
 		"registry.terraform.io/time":          "has the form registry.terraform.io/NAMESPACE/NAME@VERSION",
 		"a b/c":                               "is neither a directory nor the name of a provider",

@@ -77,7 +77,7 @@ func (a commands) tellUnlisted(name, file, registries string) {
 			name, file, registries, module, name)
 		return
 	}
-	a.Say("The program uses %s, which %s does not list%s. Husk knows no source of it: list its module with a source or path, or port its provider by its repository.", name, file, registries)
+	a.Say("The program uses %s, which %s does not list%s. Husk knows no source of it: list its module with a source or path, port its provider by its repository, or list Pulumi's plugin of it, which native: true runs without a sandbox.", name, file, registries)
 }
 
 // findUnlisted looks up what the program uses and the project does not list, and returns what to add after a yes. It says of
