@@ -21,6 +21,7 @@ import (
 )
 
 func TestStore(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T) state.Store {
 		dir := filepath.Join(t.TempDir(), "a", ".husk")
 		t.Cleanup(func() { requireNames(t, dir) })
@@ -212,6 +213,7 @@ func TestTornRecordIsDroppedAndTold(t *testing.T) {
 }
 
 func TestDamagedFilesAreToldNotGuessed(t *testing.T) {
+	t.Parallel()
 	alter := func(path string, at int) func(t *testing.T, dir string) string {
 		return func(t *testing.T, dir string) string {
 			if path == "journal" {
@@ -274,6 +276,7 @@ func readAll(t *testing.T, dir string) map[string]string {
 // Whichever bit of a checkpoint or of a journal is flipped, nobody reads another state. The error
 // says which file is damaged and what to do.
 func TestEveryFlippedBitIsTold(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	fsys := faultfs.New()
 	store := filestore.NewFS(fsys)

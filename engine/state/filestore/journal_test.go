@@ -113,6 +113,7 @@ func TestParseJournal(t *testing.T) {
 // Every cut of a journal drops the last record at most, which was never confirmed then. Every byte
 // that was altered, to whatever it is, is told.
 func TestEveryCutAndEveryAlteredByte(t *testing.T) {
+	t.Parallel()
 	frames := []frame{text(1, 1, "one"), text(1, 2, strings.Repeat("two", 300)), text(2, 3, "three")}
 	whole := journalOf(frames...)
 	altered := slices.Clone(whole)

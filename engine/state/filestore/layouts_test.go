@@ -19,6 +19,7 @@ import (
 // Each has two updates of the stack former/dev, whose passphrase is "former". A new form gets a store there, and no store
 // ever leaves.
 func TestStoresOfFormerVersions(t *testing.T) {
+	t.Parallel()
 	layouts, err := os.ReadDir("testdata/layouts")
 	require.NoError(t, err)
 	require.NotEmpty(t, layouts)

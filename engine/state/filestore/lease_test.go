@@ -154,6 +154,7 @@ func TestLockThatIsALink(t *testing.T) {
 
 // However leases and their ends by others race, no two leases have the same token.
 func TestTokensOfLeasesThatAreBroken(t *testing.T) {
+	t.Parallel()
 	store := filestore.New(t.TempDir())
 	require.NoError(t, store.Create(t.Context(), stackName, []byte("{}")))
 	const each = 150

@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +26,7 @@ func WithDisks(t *testing.T, test string, asRoot bool) {
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	const others = 0o711 // may use a disk that is theirs
 	require.NoError(t, os.Chmod(dir, others))
-	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.v")
+	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.v", fmt.Sprintf("-test.short=%v", testing.Short()))
 	cmd.Env = append(os.Environ(), disksVariable+"="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if !asRoot {

@@ -16,7 +16,10 @@ import (
 )
 
 // TestFullDisk runs TestOnSmallDisk in a process that has mounts of its own, which end with it.
-func TestFullDisk(t *testing.T) { backendtest.WithDisks(t, "TestOnSmallDisk", false) }
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	backendtest.WithDisks(t, "TestOnSmallDisk", false)
+}
 
 // TestOnSmallDisk has the server keep stacks on a disk that is full.
 func TestOnSmallDisk(t *testing.T) {

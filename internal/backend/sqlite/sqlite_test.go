@@ -32,6 +32,7 @@ func openNew(t *testing.T) *backend.Backend {
 }
 
 func TestSQLite(t *testing.T) {
+	t.Parallel()
 	t.Run("store", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) state.Store { return openNew(t).State })
 	})
