@@ -46,6 +46,7 @@ func TestInstall(t *testing.T) {
 		"unknown option":   {"{name: python, options: {pip: x}}", nil, nil, `does not support the option "pip"`},
 		"go":               {"go", nil, nil, ""},
 		"a failure":        {"nodejs", []string{"package.json", "fail"}, []string{"npm install"}, "npm install, in $D: exit status 3\n    it is said here"},
+		"no environment":   {"{name: python, options: {virtualenv: venv}}", []string{"requirements.txt", "fail"}, []string{"python3 -m venv $D/venv"}, "python3 -m venv $D/venv, in $D: exit status 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, bin := t.TempDir(), t.TempDir()
@@ -94,6 +95,10 @@ func TestInstallEnds(t *testing.T) {
 	require.NoError(t, err)
 	t.Setenv("PATH", bin)
 	require.ErrorContains(t, pulumiprogram.Install(t.Context(), project), "installed with npm, which is not in PATH")
+	python, err := program.ParseProject(t.Context(), projectroot.New(dir, projectroot.Trusted), "Pulumi.yaml", []byte("name: p\nruntime: {name: python, options: {virtualenv: venv}}\n"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "requirements.txt"), nil, 0o644))
+	require.ErrorContains(t, pulumiprogram.Install(t.Context(), python), "the runtime python needs Python: install it")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(context.DeadlineExceeded)
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "npm"), []byte("#!/bin/sh\nread line\n"), 0o755))
