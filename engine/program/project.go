@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/husk-dev/husk/abi/schema"
 	"github.com/husk-dev/husk/engine/program/source"
 	"github.com/husk-dev/husk/engine/projectroot"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -177,7 +177,10 @@ func (d *decoder) mayName(n *yaml.Node, name, what string) bool {
 }
 
 // nameSyntax is Pulumi's for project names, which are a part of every URN.
-var nameSyntax = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
+var nameSyntax = lazyregexp.Regexp{Syntax: `^[A-Za-z0-9_.-]+$`}
+
+// maxName is how many characters the names of projects and stacks may have.
+const maxName = 100
 
 type decoder struct {
 	*source.Report
@@ -321,7 +324,7 @@ func (d *decoder) options(n *yaml.Node) {
 
 func (d *decoder) name(n *yaml.Node) {
 	name, ok := d.Text(n, "the project's name")
-	if ok && !nameSyntax.MatchString(name) {
+	if ok && (len(name) > maxName || !nameSyntax.Get().MatchString(name)) {
 		d.Errorf(n, "the project's name %q may have letters, digits, and the characters _ . - only, at most 100 of them", name)
 		return
 	}

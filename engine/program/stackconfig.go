@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -34,11 +34,11 @@ type StackConfig struct {
 }
 
 // stackSyntax is Pulumi's for stack names; a name becomes a part of file names.
-var stackSyntax = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}$`)
+var stackSyntax = lazyregexp.Regexp{Syntax: `^[A-Za-z0-9_-][A-Za-z0-9_.-]*$`}
 
 // CheckStackName returns an error if the name of a stack is not valid.
 func CheckStackName(name string) error {
-	if !stackSyntax.MatchString(name) {
+	if len(name) > maxName || !stackSyntax.Get().MatchString(name) {
 		return fmt.Errorf("invalid stack name %q: it may have letters, digits, and the characters _ . - only, at most 100 of them", name)
 	}
 	return nil

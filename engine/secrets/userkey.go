@@ -11,11 +11,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/husk-dev/husk/internal/base/atomicfile"
 	"github.com/husk-dev/husk/internal/base/jsonerror"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 // TypeUserKey is the type of the provider with a random key in the user's configuration directory.
@@ -108,7 +108,7 @@ func retiredKeyPath(dir, fingerprint string) string {
 	return strings.TrimSuffix(userKeyPath(dir), ".key") + "-" + fingerprint + ".key"
 }
 
-var fingerprintPattern = regexp.MustCompile("^[0-9a-f]{16}$")
+var fingerprintPattern = lazyregexp.Regexp{Syntax: "^[0-9a-f]{16}$"}
 
 // findUserKey reads the key with a fingerprint under the configuration directory dir, or else the current one.
 func findUserKey(dir, fingerprint string) (userKey, error) {
@@ -118,7 +118,7 @@ func findUserKey(dir, fingerprint string) (userKey, error) {
 			return key, err
 		}
 	}
-	if fingerprintPattern.MatchString(fingerprint) {
+	if fingerprintPattern.Get().MatchString(fingerprint) {
 		if retired, err := readKey(retiredKeyPath(dir, fingerprint)); err == nil {
 			return retired, nil
 		}

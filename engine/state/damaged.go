@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/husk-dev/husk/abi/urn"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 // Damaged is a leased stack whose state may be unreadable: [Open] and [Load] return ErrCorrupt for
@@ -185,13 +185,13 @@ func (s *Snapshot) noteLost(ctx context.Context, codec *Codec, records []LostRec
 }
 
 // customIn matches the resources with a provider in JSON that is damaged and cannot be parsed.
-var customIn = regexp.MustCompile(`"urn":\s*"(urn:pulumi:[^"\\]+)",\s*"custom":\s*true`)
+var customIn = lazyregexp.Regexp{Syntax: `"urn":\s*"(urn:pulumi:[^"\\]+)",\s*"custom":\s*true`}
 
 // noteNamed adds a pending creation for each resource that only a damaged checkpoint names.
 func (s *Snapshot) noteNamed(checkpoint []byte) {
 	known := s.pendingURNs()
 	maps.Copy(known, s.urns())
-	for _, match := range customIn.FindAllSubmatch(checkpoint, -1) {
+	for _, match := range customIn.Get().FindAllSubmatch(checkpoint, -1) {
 		u := urn.URN(match[1])
 		r := &Resource{URN: u, Type: u.Type(), Custom: true}
 		if _, err := urn.Parse(string(u)); err != nil || known[u] || r.IsProvider() {

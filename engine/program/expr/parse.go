@@ -2,12 +2,12 @@ package expr
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/engine/program/source"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -102,7 +102,7 @@ func parseMapping(r *source.Report, n *yaml.Node) Expr {
 }
 
 // shortInvoke is a provider's function that is called by its own name.
-var shortInvoke = regexp.MustCompile(`^[^:]+:[^:]+(:[^:]+)?$`)
+var shortInvoke = lazyregexp.Regexp{Syntax: `^[^:]+:[^:]+(:[^:]+)?$`}
 
 func parseFunction(r *source.Report, n *yaml.Node, f source.Field) Expr {
 	if strings.EqualFold(f.Name, invokeName) {
@@ -110,7 +110,7 @@ func parseFunction(r *source.Report, n *yaml.Node, f source.Field) Expr {
 	}
 	function, ok := lookup(f.Name)
 	if !ok {
-		if token := f.Name[len(functionPrefix):]; shortInvoke.MatchString(token) {
+		if token := f.Name[len(functionPrefix):]; shortInvoke.Get().MatchString(token) {
 			return &Invoke{written: written{n}, Token: token, TokenNode: f.Key, Args: parseArgs(r, f.Value)}
 		}
 		r.Add(r.File.Errorf(source.Of(f.Key), "unknown function %q%s", f.Name, source.DidYouMean(f.Name, functionNames())).

@@ -2,11 +2,11 @@ package source
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/husk-dev/husk/abi/schema"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 // DidYouMean returns "; did you mean ...?" with the nearest candidate, or nothing if none is near.
@@ -21,11 +21,11 @@ func DidYouMean(name string, candidates []string) string {
 // suggestion ends the summary of a diagnostic.
 const suggestion = "; did you mean %q?"
 
-var suggested = regexp.MustCompile(`; did you mean ("(?:[^"\\]|\\.)*")\?$`)
+var suggested = lazyregexp.Regexp{Syntax: `; did you mean ("(?:[^"\\]|\\.)*")\?$`}
 
 // Suggestion returns the name that the summary suggests, empty if it suggests none.
 func (d Diagnostic) Suggestion() string {
-	m := suggested.FindStringSubmatch(d.Summary)
+	m := suggested.Get().FindStringSubmatch(d.Summary)
 	if m == nil {
 		return ""
 	}

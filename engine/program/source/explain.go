@@ -1,11 +1,12 @@
 package source
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 // findBadText finds bytes that are not UTF-8, and control characters, which the parser does not place.
@@ -32,13 +33,13 @@ func findBadText(f *File) (Diagnostic, bool) {
 	return Diagnostic{}, false
 }
 
-var parserLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+var parserLine = lazyregexp.Regexp{Syntax: `^yaml: (?:line (\d+): )?(.*)$`}
 
 // explain turns an error of the YAML parser into one that says what to change. The parser gives a line at best, and often the
 // line of the enclosing mapping.
 func explain(f *File, err error) Diagnostic {
 	line, problem := 0, err.Error()
-	if m := parserLine.FindStringSubmatch(problem); m != nil {
+	if m := parserLine.Get().FindStringSubmatch(problem); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		problem = m[2]
 	}

@@ -1,9 +1,10 @@
 package source
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 // sourceLine is a line with text that is not inside a block scalar or a comment.
@@ -26,7 +27,7 @@ func (l sourceLine) position(offset int) Position {
 // body returns the text behind the indentation and the dashes.
 func (l sourceLine) body() string { return l.text[l.indent:] }
 
-var blockScalar = regexp.MustCompile(`(^|[:\-]\s+)(?:[!&]\S+\s+)*[|>][+\-0-9]*$`)
+var blockScalar = lazyregexp.Regexp{Syntax: `(^|[:\-]\s+)(?:[!&]\S+\s+)*[|>][+\-0-9]*$`}
 
 func scanLines(f *File) []sourceLine {
 	var lines []sourceLine
@@ -59,7 +60,7 @@ func scanLines(f *File) []sourceLine {
 		if l.body() == "-" && l.dash < 0 {
 			l.dash = l.indent
 		}
-		if blockScalar.MatchString(trimmed) {
+		if blockScalar.Get().MatchString(trimmed) {
 			inScalar = indent
 		}
 		lines = append(lines, l)
@@ -87,17 +88,17 @@ func stripComment(text string) string {
 	return strings.TrimRight(text, " ")
 }
 
-var keyPattern = regexp.MustCompile(`^("[^"]*"|'[^']*'|[^\s"'\[{#&*!|>][^#]*?)\s*:(\s|$)`)
+var keyPattern = lazyregexp.Regexp{Syntax: `^("[^"]*"|'[^']*'|[^\s"'\[{#&*!|>][^#]*?)\s*:(\s|$)`}
 
 func keyOf(body string) string {
-	if m := keyPattern.FindStringSubmatch(body); m != nil {
+	if m := keyPattern.Get().FindStringSubmatch(body); m != nil {
 		return m[1]
 	}
 	return ""
 }
 
 func valueOf(body string) string {
-	if m := keyPattern.FindStringIndex(body); m != nil {
+	if m := keyPattern.Get().FindStringIndex(body); m != nil {
 		return strings.TrimSpace(body[m[1]:])
 	}
 	return ""

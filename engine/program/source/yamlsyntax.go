@@ -2,10 +2,11 @@ package source
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 func findTab(f search) (Diagnostic, bool) {
@@ -60,22 +61,22 @@ func findAnchor(f search) (Diagnostic, bool) {
 	return Diagnostic{}, false
 }
 
-var reservedStart = regexp.MustCompile("(?:^|[:\\-]\\s+|[\\[{,]\\s*)([@`%]|[*&](?:[^\\w\\-]|$))")
+var reservedStart = lazyregexp.Regexp{Syntax: "(?:^|[:\\-]\\s+|[\\[{,]\\s*)([@`%]|[*&](?:[^\\w\\-]|$))"}
 
 func findReserved(f search) (Diagnostic, bool) {
 	for _, l := range f.lines {
-		if m := reservedStart.FindStringSubmatchIndex(l.text); m != nil {
+		if m := reservedStart.Get().FindStringSubmatchIndex(l.text); m != nil {
 			return f.Errorf(l.position(m[2]), "text that begins with %s must be quoted", l.text[m[2]:m[2]+1]), true
 		}
 	}
 	return Diagnostic{}, false
 }
 
-var badEscape = regexp.MustCompile(`"(?:[^"\\]|\\[0abtnvfre "/\\N_LPxuU])*(\\[^0abtnvfre "/\\N_LPxuU])`)
+var badEscape = lazyregexp.Regexp{Syntax: `"(?:[^"\\]|\\[0abtnvfre "/\\N_LPxuU])*(\\[^0abtnvfre "/\\N_LPxuU])`}
 
 func findEscape(f search) (Diagnostic, bool) {
 	for _, l := range f.lines {
-		if m := badEscape.FindStringSubmatchIndex(l.text); m != nil {
+		if m := badEscape.Get().FindStringSubmatchIndex(l.text); m != nil {
 			return f.Errorf(l.position(m[2]), "%s means nothing between double quotes", l.text[m[2]:m[3]]).
 				With(`write \\ for a backslash, or use single quotes`), true
 		}
@@ -83,12 +84,12 @@ func findEscape(f search) (Diagnostic, bool) {
 	return Diagnostic{}, false
 }
 
-var quoteStart = regexp.MustCompile(`(?:^|[:\-]\s+|[\[{,]\s*)(["'])`)
+var quoteStart = lazyregexp.Regexp{Syntax: `(?:^|[:\-]\s+|[\[{,]\s*)(["'])`}
 
 // findOpenQuote finds the first quoted text without an end: a line with a key follows.
 func findOpenQuote(f search) (Diagnostic, bool) {
 	for i, l := range f.lines {
-		m := quoteStart.FindStringSubmatchIndex(l.text)
+		m := quoteStart.Get().FindStringSubmatchIndex(l.text)
 		if m == nil {
 			continue
 		}

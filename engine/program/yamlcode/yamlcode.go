@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -16,6 +15,7 @@ import (
 	"github.com/husk-dev/husk/abi/urn"
 	"github.com/husk-dev/husk/engine/internal/providers"
 	"github.com/husk-dev/husk/engine/state"
+	"github.com/husk-dev/husk/internal/base/lazyregexp"
 )
 
 // Resource is one to write.
@@ -171,12 +171,12 @@ func (w *writer) input(r Resource, key string, from *referable) (*yaml.Node, err
 }
 
 // wordPart matches the words of configuration keys, which no shell has to quote.
-var wordPart = regexp.MustCompile(`[A-Za-z0-9]+`)
+var wordPart = lazyregexp.Regexp{Syntax: `[A-Za-z0-9]+`}
 
 // free returns a configuration key that nothing else is named after: pageToken.
 func (w *writer) free(resource, input string) string {
 	var b strings.Builder
-	for i, part := range wordPart.FindAllString(resource+" "+input, -1) {
+	for i, part := range wordPart.Get().FindAllString(resource+" "+input, -1) {
 		if i > 0 {
 			part = strings.ToUpper(part[:1]) + part[1:]
 		}
