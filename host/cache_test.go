@@ -107,6 +107,7 @@ func TestCompiledCodeIsTakenFromTheCache(t *testing.T) {
 }
 
 func TestWhatWasPutIntoTheCacheIsNotRun(t *testing.T) {
+	t.Parallel()
 	flipped := func(at int) func([]byte) []byte {
 		return func(b []byte) []byte { b[(at+len(b))%len(b)] ^= 1; return b }
 	}
@@ -235,6 +236,7 @@ func TestACacheThatCannotBeWrittenIsNone(t *testing.T) {
 
 // Modules that are compiled at once, or loaded, are each themselves.
 func TestModulesAreCompiledAtOnce(t *testing.T) {
+	t.Parallel()
 	needsCompiler(t)
 	const modules = 8
 	for name, c := range map[string]struct {
@@ -328,6 +330,7 @@ func TestAManifestDoesNotChangeTheCode(t *testing.T) {
 
 // A lock ends with its process, as it does with the file that is open.
 func TestAModuleIsCompiledByOneProcess(t *testing.T) {
+	t.Parallel()
 	needsCompiler(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("the lock of this test is an open file, which cannot be removed")
@@ -488,6 +491,7 @@ func ageOf(t *testing.T, file string) time.Duration {
 
 // Hosts remove from a cache what was not used for long, and not what is used.
 func TestUnusedModulesAreRemoved(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		age, looked time.Duration // of the module, and since somebody looked
 		used, kept  bool          // whether the module is used before, and is there afterwards

@@ -33,6 +33,7 @@ var (
 func always(c code) code { return "\x03\x40" + c + "\x0c\x00\x0b" + unreachable }
 
 func TestWhatACallTakesIsBounded(t *testing.T) {
+	t.Parallel()
 	text := property.MapOf(map[string]property.Value{"text": property.String(strings.Repeat("x", 100))})
 	for name, c := range map[string]struct {
 		config host.Config

@@ -205,6 +205,7 @@ func TestIdleInstancesAreLookedFor(t *testing.T) {
 
 // Of many configurations that were called once, few keep an instance.
 func TestIdleInstancesAreFew(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.NewConfig().WithIdleTime(time.Hour).WithIdleInstances(4))
 	for range 40 {
 		mustDo(t, provide(t, h, host.ProviderOptions{}), "nothing")
@@ -476,6 +477,7 @@ func TestAReleaseThatTrapsLosesNoAnswer(t *testing.T) {
 // A finished answer does not wait until the guest has freed it: what has been created is there, and
 // the guest may take its time for hours.
 func TestAReleaseThatDoesNotEndDelaysNoAnswer(t *testing.T) {
+	t.Parallel()
 	// Subscriptions of poll_oneoff: to the monotonic clock, in a year.
 	aYear := words(0, 0, 0, 0, 1, 0, 0xffffffff, 0x6fffff, 0, 0, 0, 0)
 	for name, release := range map[string]assembly{

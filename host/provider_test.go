@@ -179,6 +179,7 @@ func (w whenTold) Handle(_ context.Context, r slog.Record) error {
 }
 
 func TestACancelledCall(t *testing.T) {
+	t.Parallel()
 	t.Run("is not begun", func(t *testing.T) {
 		p := provide(t, newHost(t, host.NewConfig()), host.ProviderOptions{})
 		ctx, cancel := context.WithCancel(t.Context())
