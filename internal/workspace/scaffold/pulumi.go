@@ -17,9 +17,6 @@ import (
 // skipped are directories that belong to a checkout or an installation, and not to a template.
 var skipped = []string{".git", "node_modules", "venv", ".venv"}
 
-// stackOfPulumi is the file with the configuration of the first stack.
-const stackOfPulumi = "Pulumi.dev.yaml"
-
 // InstallCommand returns the command that installs the packages of a program. ok is false if the runtime needs none.
 func InstallCommand(runtime string) (command string, ok bool) {
 	switch runtime {
@@ -103,8 +100,9 @@ func (t Template) filesOfPulumi(o Options) (out files, err error) {
 		out = append(out, file{name, []byte(fill.Replace(string(text)))})
 		return err
 	})
-	if own := func(f file) bool { return f.name == stackOfPulumi }; t.Config != "" && !slices.ContainsFunc(out, own) {
-		out = append(out, file{stackOfPulumi, []byte("config:\n" + fill.Replace(t.Config))})
+	config := "Pulumi." + o.Stack + ".yaml"
+	if own := func(f file) bool { return f.name == config }; t.Config != "" && !slices.ContainsFunc(out, own) {
+		out = append(out, file{config, []byte("config:\n" + fill.Replace(t.Config))})
 	}
 	return out, err
 }

@@ -209,8 +209,8 @@ func goVersion() string {
 type Options struct {
 	// Name is the name of the project or package.
 	Name string
-	// Description is that of the project, for a template of Pulumi.
-	Description string
+	// Description is that of the project, and Stack its first stack, for a template of Pulumi.
+	Description, Stack string
 	// Source finds Husk's own code, for a template that requires its SDK or has modules.
 	Source func() (Source, error)
 	// Build returns the module that is built of a directory of source.

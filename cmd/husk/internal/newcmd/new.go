@@ -18,6 +18,7 @@ import (
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/internal/build/husksource"
 	"github.com/husk-dev/husk/internal/plugins"
+	"github.com/husk-dev/husk/internal/workspace"
 	"github.com/husk-dev/husk/internal/workspace/scaffold"
 )
 
@@ -169,7 +170,7 @@ func (a commands) write(ctx context.Context, t scaffold.Template, dir string, o 
 	}
 	return a.WithPlugins(ctx, nil, func(p *plugins.Plugins) error {
 		files, err := scaffold.Create(ctx, t, dir, scaffold.Options{
-			Name: o.name, Description: o.description, Source: source, Fetch: fetch,
+			Name: o.name, Description: o.description, Stack: cmp.Or(a.Stack[strings.LastIndex(a.Stack, "/")+1:], workspace.DefaultStack), Source: source, Fetch: fetch,
 			Build: func(ctx context.Context, dir string) ([]byte, error) {
 				built, err := p.Build(ctx, dir)
 				if err != nil {

@@ -2,6 +2,7 @@ package pulumicmd
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -90,12 +91,18 @@ func (a *answers) change() {
 	}
 	create := a.find("new")
 	dir := create.Flags().String("dir", ".", "")
+	var settings []string
+	create.Flags().VarP(cli.Repeated(&settings), "config", "c", "")
+	isPath := create.Flags().Bool("config-path", false, "")
 	begin := create.RunE
 	create.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			args = append(args, *dir)
 		}
-		return begin(cmd, args)
+		if err := begin(cmd, args); err != nil || len(args) == 0 {
+			return err
+		}
+		return a.begun(cmd, args[1], settings, *isPath)
 	}
 	login := a.find("login")
 	url := login.Flags().String("cloud-url", "", "")
@@ -144,6 +151,28 @@ func (a *answers) change() {
 			return setJSON(ctx, w, c, *text)
 		})(cmd, args)
 	}
+}
+
+// begun makes the stack of a project that is new, if the command names one, and sets its configuration.
+func (a *answers) begun(cmd *cobra.Command, dir string, settings []string, isPath bool) error {
+	if !cmd.Flags().Changed("stack") && len(settings) == 0 {
+		return nil
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(a.Dir, dir)
+	}
+	a.Dir = dir
+	a.FindProjectAnew()
+	if cmd.Flags().Changed("stack") {
+		stack := a.find("stack init")
+		stack.SetContext(cmd.Context())
+		if err := stack.RunE(stack, []string{a.Stack}); err != nil {
+			return err
+		}
+	}
+	return a.OnConfig(func(ctx context.Context, w *workspace.Workspace, c *workspace.Config, _ []string) error {
+		return setConfig(ctx, w, c, settings, isPath)
+	})(cmd, nil)
 }
 
 // orJSON has a command write another answer with --json.

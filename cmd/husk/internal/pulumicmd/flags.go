@@ -69,7 +69,6 @@ var without = []struct{ commands, flags, why string }{
 	{"stack rm", "remove-backups", "earlier states of a stack stay where its state was: remove them there"},
 	{"state move", "include-parents", "name the parents, too"},
 	{"login", "credential-helper-arg: oidc-token: oidc-org: oidc-team: oidc-user: oidc-expiration:", "husk login URL names a place of stacks, or a server of Husk"},
-	{"new", "config: c: config-path", "husk config set KEY VALUE sets the configuration of the new project"},
 	{"new", "ai: template-mode: runtime-options: remote-stack-config t:", "a template is the path of its directory"},
 	{"config set", "type:", "the project file declares the types of keys"},
 	{"config set,config set-all", "override-import", "there are no environments"},
