@@ -1,6 +1,8 @@
 package main_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,7 +117,42 @@ outputs: {found: "${look.found}"}
 	fails("a URL goes with --remote", "preview", repository, "--stack", stack)
 	fails("--label chooses one", append(preview, "--remote-executor-image=alpine")...)
 	fails("runs no commands at a worker before the program", append(preview, "--remote-pre-run-command", "yum install x")...)
-	fails("with the credentials that git finds by itself", append(preview, "--remote-git-auth-access-token", "x")...)
+
+	git("update-server-info")
+	guarded := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if name, password, _ := r.BasicAuth(); name+":"+password != "git:canary-token" && name+":"+password != "ann:canary-password" {
+			w.Header().Set("WWW-Authenticate", "Basic")
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		http.FileServer(http.Dir(repository)).ServeHTTP(w, r)
+	}))
+	defer guarded.Close()
+	private := append([]string{"preview", "--remote", guarded.URL + "/.git"}, preview[3:]...)
+	done(append(private, "--remote-git-auth-access-token", "canary-token")...)
+	done(append(private, "--remote-git-auth-username", "ann", "--remote-git-auth-password", "canary-password")...)
+	fails("fetching HEAD from "+guarded.URL, append(private, "--remote-git-auth-access-token", "wrong")...)
+	fails("fetching HEAD from "+guarded.URL, private...)
+	key := []string{"--remote-git-auth-ssh-private-key", "canary-key"}
+	fails("give an access token, a name with a password, or a private key", append(append(private, key...), "--remote-git-auth-access-token", "x")...)
+	fails("husk does not unlock private keys", append(append(private, key...), "--remote-git-auth-password", "x")...)
+	ssh := filepath.Join(t.TempDir(), "ssh")
+	require.NoError(t, os.WriteFile(ssh, []byte(`#!/bin/sh
+while [ "$1" != -i ]; do shift; done
+grep -q "^canary-key$" "$2" || exit 1
+for last in "$@"; do :; done
+eval "exec $last"
+`), 0o700))
+	t.Setenv("PATH", filepath.Dir(ssh)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	overSSH := append([]string{"preview", "--remote", "ssh://git.example" + repository}, preview[3:]...)
+	done(append(overSSH, key...)...)
+	write(filepath.Dir(ssh), "a 'key'", "canary-key\n")
+	done(append(overSSH, "--remote-git-auth-ssh-private-key-path", filepath.Join(filepath.Dir(ssh), "a 'key'"))...)
+	fails("fetching HEAD from ssh://git.example", append(overSSH, "--remote-git-auth-ssh-private-key", "other")...)
+	left, err = os.ReadDir(temporary)
+	require.NoError(t, err)
+	require.Empty(t, left)
+
 	fails("a stack has no settings of deployments", append(preview, "--remote-inherit-settings")...)
 	fails("is for husk alone", append(preview, "--remote-env", "HUSK_KEY_COMMAND=x")...)
 

@@ -4,6 +4,7 @@ package gitcommand
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -48,14 +49,29 @@ var withoutCredentials = []string{
 // waitDelay is the time to wait for git after it was killed, because the program that it has started for a protocol keeps its output open.
 const waitDelay = time.Second
 
-// In returns a function that runs git in a directory. Its errors begin with what.
-func In(ctx context.Context, dir, what string) func(args ...string) (string, error) {
+// Password returns the variables with which git authenticates at the server of a URL, and at no other, with a name and a password or token.
+func Password(url, name, password string) []string {
+	return []string{
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http." + url + ".extraHeader",
+		"GIT_CONFIG_VALUE_0=Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(name+":"+password)),
+	}
+}
+
+// Key returns the variables with which git authenticates with the private key in a file.
+func Key(path string) []string {
+	quoted := "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	return []string{"GIT_SSH_COMMAND=ssh -o BatchMode=yes -o IdentitiesOnly=yes -i " + quoted}
+}
+
+// In returns a function that runs git in a directory, with variables beside those of the environment. Its errors begin with what.
+func In(ctx context.Context, dir, what string, variables ...string) func(args ...string) (string, error) {
 	return func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "git", append(append([]string{
 			"-C", dir, "-c", "protocol.ext.allow=never", "-c", "core.hooksPath=" + os.DevNull,
 			"-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60", // a server that sends nothing
 		}, withoutCredentials...), args...)...)
 		cmd.Env = append(slices.DeleteFunc(named.Environment(), func(v string) bool { return isOfRepository(v) || isOfCredentials(v) }), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1")
+		cmd.Env = append(cmd.Env, variables...)
 		cmd.WaitDelay = waitDelay
 		out, err := cmd.CombinedOutput()
 		text := strings.TrimSpace(string(out))
@@ -72,12 +88,12 @@ func In(ctx context.Context, dir, what string) func(args ...string) (string, err
 	}
 }
 
-// CheckOut fetches a branch, tag, or commit of a repository into an empty directory, and returns the commit.
-func CheckOut(ctx context.Context, dir, url, ref string) (string, error) {
+// CheckOut fetches a branch, tag, or commit of a repository into an empty directory, and returns the commit. The variables are as in [In].
+func CheckOut(ctx context.Context, dir, url, ref string, variables ...string) (string, error) {
 	if ref == "" {
 		ref = "HEAD"
 	}
-	git := In(ctx, dir, fmt.Sprintf("fetching %s from %s", ref, url))
+	git := In(ctx, dir, fmt.Sprintf("fetching %s from %s", ref, url), variables...)
 	if _, err := git("init", "--quiet"); err != nil {
 		return "", err
 	}

@@ -56,8 +56,6 @@ var without = []struct{ commands, flags, why string }{
 	{"up,preview,refresh,destroy,import", "attach-debugger", "husk attaches no debugger to programs"},
 	{"up,watch,stack select,new", "secrets-provider:", "husk pulumi stack init NAME --secrets-provider chooses it"},
 	{"preview,refresh,destroy,import", "output:", "--json writes JSON"},
-	{"up,preview,refresh,destroy", "remote-git-auth-access-token: remote-git-auth-ssh-private-key: remote-git-auth-ssh-private-key-path: " +
-		"remote-git-auth-password: remote-git-auth-username:", "husk checks the repository out here, with the credentials that git finds by itself"},
 	{"up,preview,refresh,destroy", "remote-pre-run-command:", "husk runs no commands at a worker before the program"},
 	{"up,preview,refresh,destroy", "remote-executor-image: remote-executor-image-username: remote-executor-image-password: remote-agent-pool-id:",
 		"a worker runs where it was started: --label chooses one"},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,6 +25,8 @@ type repository struct {
 	branch, commit, dir string
 	variables, secrets  []string
 	installed           bool
+	// token, name with password, key, and keyFile are the credentials for it, besides those that git finds itself.
+	token, name, password, key, keyFile string
 }
 
 // ofRepository has a command take a URL of a repository, and the flags for it.
@@ -36,6 +39,11 @@ func (d *deploys) ofRepository(cmd *cobra.Command) {
 	flags.Var(cli.Repeated(&d.variables), "remote-env", "")
 	flags.Var(cli.Repeated(&d.secrets), "remote-env-secret", "")
 	flags.BoolVar(&d.installed, "remote-skip-install-dependencies", false, "")
+	for name, value := range map[string]*string{
+		"access-token": &d.token, "username": &d.name, "password": &d.password, "ssh-private-key": &d.key, "ssh-private-key-path": &d.keyFile,
+	} {
+		flags.StringVar(value, "remote-git-auth-"+name, "", "")
+	}
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !flags.Changed("remote") {
@@ -90,7 +98,12 @@ func withhold(root *cobra.Command, own map[*pflag.Flag]bool) {
 // fetch checks the repository out into an empty directory, and has the project in it be that of the command. Unless it lists providers
 // itself, it gets those of the project file of Husk that is beside the process or above, with the lock beside that.
 func (d *deploys) fetch(ctx context.Context, checkout, url string) error {
-	if _, err := gitcommand.CheckOut(ctx, checkout, url, cmp.Or(d.commit, d.branch)); err != nil {
+	variables, end, err := d.credentials(url)
+	if err != nil {
+		return err
+	}
+	_, err = gitcommand.CheckOut(ctx, checkout, url, cmp.Or(d.commit, d.branch), variables...)
+	if err = errors.Join(err, end()); err != nil {
 		return err
 	}
 	dir := cmp.Or(d.dir, ".")
@@ -153,6 +166,42 @@ func (d *deploys) fetch(ctx context.Context, checkout, url string) error {
 		return err
 	}
 	return put(name, text)
+}
+
+// credentials returns the variables that give git the credentials for a repository, and a function that removes their files.
+func (d *deploys) credentials(url string) (variables []string, end func() error, err error) {
+	for _, secret := range []string{d.token, d.password, d.key} {
+		if secret != "" {
+			d.Secrets.Learn(secret)
+		}
+	}
+	end = func() error { return nil }
+	withKey := d.key != "" || d.keyFile != ""
+	switch {
+	case d.token != "" && (withKey || d.name != "" || d.password != ""), withKey && d.name != "", d.key != "" && d.keyFile != "":
+		return nil, nil, cli.Usagef("--remote-git-auth-…: give an access token, a name with a password, or a private key")
+	case withKey && d.password != "":
+		return nil, nil, cli.Usagef("--remote-git-auth-password: husk does not unlock private keys: add the key to ssh-agent, and leave these flags out")
+	case d.token != "":
+		return gitcommand.Password(url, "git", d.token), end, nil // servers take any name beside a token
+	case d.keyFile != "":
+		path, err := filepath.Abs(d.keyFile)
+		return gitcommand.Key(path), end, err
+	case d.key != "":
+		dir, err := os.MkdirTemp("", "husk-key-")
+		if err != nil {
+			return nil, nil, err
+		}
+		file := filepath.Join(dir, "key")
+		end = func() error { return os.RemoveAll(dir) }
+		if err := os.WriteFile(file, []byte(strings.TrimSpace(d.key)+"\n"), 0o600); err != nil {
+			return nil, nil, errors.Join(err, end())
+		}
+		return gitcommand.Key(file), end, nil
+	case d.name != "" || d.password != "":
+		return gitcommand.Password(url, d.name, d.password), end, nil
+	}
+	return nil, end, nil
 }
 
 // provided returns the text of a project file with the plugins of another, whose paths are changed by elsewhere.
