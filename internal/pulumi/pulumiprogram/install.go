@@ -16,8 +16,9 @@ import (
 	"github.com/husk-dev/husk/internal/base/processgroup"
 )
 
-// Install installs the packages of a program in Node.js or Python with the package manager that its options or its lock file name. The
-// tools of other runtimes get packages when they build the program.
+// Install installs the packages of a program in Node.js or Python with the package manager that its options or its lock file name. Packages
+// of Python go to the Python in PATH if the options name no virtual environment, as with Pulumi. The tools of other runtimes get packages
+// when they build the program.
 func Install(ctx context.Context, project *program.Project) error {
 	p := New(project, Options{})
 	dir, _ := p.dir()
@@ -108,20 +109,20 @@ func (p *Program) installPython(ctx context.Context, dir string) error {
 		return install(ctx, dir, variables, "uv", "sync")
 	case !requirements:
 		return fmt.Errorf("%s has no requirements.txt, which lists the packages to install", dir)
-	case environment == "":
-		return p.problem("the packages of the program are installed in a virtual environment, and the runtime names none: " +
-			"runtime: {name: python, options: {virtualenv: venv}}")
 	}
-	if !hasAny(environment, "pyvenv.cfg") {
-		python, err := pythonOf("", "")
-		if err == nil {
-			err = install(ctx, dir, nil, python, "-m", "venv", environment)
-		}
-		if err != nil {
-			return err
-		}
+	python, err := pythonOf("", "")
+	if err != nil {
+		return err
 	}
-	return install(ctx, dir, nil, interpreterOf(environment), "-m", "pip", "install", "-r", "requirements.txt")
+	if environment != "" {
+		if !hasAny(environment, "pyvenv.cfg") {
+			if err := install(ctx, dir, nil, python, "-m", "venv", environment); err != nil {
+				return err
+			}
+		}
+		python = interpreterOf(environment)
+	}
+	return install(ctx, dir, nil, python, "-m", "pip", "install", "-r", "requirements.txt")
 }
 
 // hasAny reports whether a directory has a file of one of the names.

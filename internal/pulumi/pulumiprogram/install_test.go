@@ -36,7 +36,7 @@ func TestInstall(t *testing.T) {
 		"no list":          {"nodejs", nil, nil, "has no package.json, which lists the packages to install"},
 		"pip":              {"{name: python, options: {virtualenv: venv}}", []string{"requirements.txt"}, []string{"python3 -m venv $D/venv", "$D/venv/bin/python -m pip install -r requirements.txt"}, ""},
 		"pip again":        {"{name: python, options: {virtualenv: venv}}", []string{"requirements.txt", "venv/pyvenv.cfg", "venv/bin/python"}, []string{"$D/venv/bin/python -m pip install -r requirements.txt"}, ""},
-		"nowhere":          {"python", []string{"requirements.txt"}, nil, "the runtime names none: runtime: {name: python, options: {virtualenv: venv}}"},
+		"nowhere":          {"python", []string{"requirements.txt"}, []string{"python3 -m pip install -r requirements.txt"}, ""},
 		"no requirements":  {"{name: python, options: {virtualenv: venv}}", nil, nil, "has no requirements.txt, which lists the packages to install"},
 		"uv":               {"{name: python, options: {toolchain: uv}}", []string{"pyproject.toml", "requirements.txt"}, []string{"uv sync"}, ""},
 		"uv elsewhere":     {"{name: python, options: {toolchain: uv, virtualenv: env}}", []string{"pyproject.toml"}, []string{"UV_PROJECT_ENVIRONMENT=$D/env uv sync"}, ""},

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
+	"github.com/husk-dev/husk/internal/pulumi"
 	"github.com/husk-dev/husk/internal/workspace"
-	"github.com/husk-dev/husk/internal/workspace/scaffold"
 )
 
 // timeLayout is the layout of times in Pulumi's JSON.
@@ -122,8 +122,9 @@ func (a *answers) change() {
 		return nil
 	})
 	install := a.find("install")
-	ignore(install.Flags(), true, "use-language-version-tools", "no-dependencies", "reinstall")
+	ignore(install.Flags(), true, "use-language-version-tools", "reinstall")
 	without := install.Flags().Bool("no-plugins", false, "")
+	alone := install.Flags().Bool("no-dependencies", false, "")
 	run := install.RunE
 	install.RunE = func(cmd *cobra.Command, args []string) error {
 		project, err := a.Project(cmd.Context())
@@ -135,10 +136,11 @@ func (a *answers) change() {
 				return err
 			}
 		}
-		if command, ok := scaffold.InstallCommand(project.Runtime); ok {
-			a.Say("husk installs no packages of a language: run %s yourself, or what the program has in its place.", command)
+		if *alone || a.Untrusted {
+			return nil
 		}
-		return nil
+		a.Say("Installing the packages of the program.")
+		return pulumi.Host{}.Install(cmd.Context(), project)
 	}
 	all := a.find("config set-all")
 	text := all.Flags().String("json", "", "")
