@@ -2,6 +2,7 @@ package pulumicmd
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -108,6 +109,9 @@ func (a *answers) change() {
 	url := login.Flags().String("cloud-url", "", "")
 	enter := login.RunE
 	login.RunE = func(cmd *cobra.Command, args []string) error {
+		if *url == "" && len(args) == 0 && !cmd.Flags().Changed("local") {
+			*url = os.Getenv(pulumiBackend)
+		}
 		if *url != "" {
 			args = append(args, *url)
 		}
