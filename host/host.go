@@ -152,9 +152,9 @@ const (
 	abandoning = 100 * time.Millisecond
 )
 
-// Close ends the host and all that was made with it, and waits for guests, because their code and memory are
-// freed then. Nothing is freed if the context ends before, or if work for a guest was abandoned (see [Stats]). A
-// compilation ends soon, but Close does not wait for it: what the host had is freed afterwards.
+// Close ends the host and all that was made with it. It waits until no guest runs, and then frees their code and memory.
+// If the context ends before that, or if work for a guest was abandoned (see [Stats]), Close frees nothing. Close does not
+// wait for a running compilation, which ends soon: what the host had is freed after it.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true

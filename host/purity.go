@@ -35,7 +35,7 @@ type BaseImage struct {
 	// Made reports whether there is one. Without it, each instance runs the module's start.
 	Made bool `json:"made"`
 	// Prepared reports whether the module was prepared ahead of all calls: with the Go SDK, main has run.
-	// Else each instance does that in its first call.
+	// Otherwise each instance prepares itself in its first call.
 	Prepared bool `json:"prepared"`
 	// Reason says why there is no image, or why it was not prepared; empty if nothing went wrong.
 	Reason string `json:"reason,omitempty"`

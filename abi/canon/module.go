@@ -204,9 +204,9 @@ func (w World) exportedVersion(exports iter.Seq[string]) (version string) {
 	return version
 }
 
-// CheckExports returns the world of a module with these exported functions, and checks that it has
-// all exports of that world, and an [ArenaExport] only in that form. Errors are ErrNotProvider, ErrTwoWorlds, *VersionError, and
-// *SignatureError. Several are joined.
+// CheckExports returns the world of a module with these exported functions. It checks that the module has all exports of that
+// world, and that [ArenaExport] has the right signature if the module exports it. Errors are ErrNotProvider, ErrTwoWorlds,
+// *VersionError, and joined *SignatureError.
 func CheckExports(exports map[string]Signature) (World, error) {
 	w, version := WorldProvider, ""
 	for other := range worlds {

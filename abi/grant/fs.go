@@ -33,8 +33,8 @@ type FS struct {
 	// GuestPath is where the provider sees it: an absolute, clean path with forward slashes.
 	GuestPath string
 	ReadWrite bool
-	// Within is a directory above HostPath. No symbolic link is followed from there to it: who may
-	// write in Within could put one there that leads elsewhere. Where it is empty, all are.
+	// Within is a directory above HostPath. The host follows no symbolic link on the way from Within to HostPath: whoever may
+	// write in Within could put a link there that leads elsewhere. If Within is empty, the host follows all links.
 	Within string
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/husk-dev/husk/internal/base/blocking"
 )
 
-// FindFile returns the path of the project file in the directory of a root, empty if there is none. A file that cannot be opened
-// counts: [LoadProject] returns its error.
+// FindFile returns the path of the project file in the directory of a root, empty if there is none. It returns the path of a file
+// that cannot be opened, too: [LoadProject] then returns the error.
 func FindFile(root *projectroot.Root) string {
 	for _, name := range projectFiles {
 		if info, err := root.Stat(name); err == nil && !info.IsDir() || errors.Is(err, projectroot.ErrOutside) {

@@ -143,8 +143,8 @@ func (d *Deployment) declare(declared Declaration, custom, remote bool) *Child {
 	return child
 }
 
-// Read reads a resource that exists and is not managed here. Inputs of the declaration help to find
-// it if its ID is not enough.
+// Read reads a resource that exists and is not managed here. If its ID is not enough to find the resource, the inputs of
+// the declaration help.
 func (d *Deployment) Read(declared Declaration, id Out[string]) *Child {
 	for _, change := range d.transforms {
 		change(&declared)

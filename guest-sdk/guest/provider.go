@@ -31,7 +31,7 @@ type Provider struct {
 	Publisher   string
 
 	// Requests are the capabilities that the provider needs. They grant nothing, but advise the
-	// operator. The reason of one without a scope says what the scope depends on.
+	// operator. The reason of a request without a scope says what the scope depends on.
 	Requests []abi.CapabilityRequest
 	// Config is the provider's configuration, see [ConfigOf]; the zero Config is none.
 	Config    Config

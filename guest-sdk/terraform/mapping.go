@@ -3,9 +3,9 @@ package terraform
 // Mapping changes the names and shapes that the adapter derives from a provider's schema. A file of
 // `husk provider port --map` holds one as YAML, with these keys:
 //
-//	prefix: aws_                  # what resources and data sources lose of their names
+//	prefix: aws_                  # the prefix to remove from names of resources and data sources
 //	modules: {aws_s3_: s3}        # modules of tokens by prefixes of names; others are in index
-//	autoname: {maxLength: 24}     # how the attribute name of a resource is made up
+//	autoname: {maxLength: 24}     # how to make up the attribute name of a resource
 //	config:
 //	  access_key: {name: key}
 //	resources:
@@ -13,7 +13,7 @@ package terraform
 //	    name: Bucket              # the type's name; or token, for the whole token
 //	    aliases: ["aws:index/bucket:Bucket"] # earlier tokens
 //	    id: [region, bucket]      # the attributes that make the ID, joined by "/"
-//	    identity: [bucket]        # by what the service knows the object
+//	    identity: [bucket]        # the attributes by which the service knows the object
 //	    deleteBeforeReplace: true
 //	    autoname: {bucket: {maxLength: 63}} # names that are made up if programs give none
 //	    fields:

@@ -133,7 +133,7 @@ func NodeKey(name string, at **yaml.Node) Key {
 }
 
 // Read reads a mapping by its keys, and returns whether all of its fields can be used. It reports
-// others.
+// the fields that cannot.
 func (r *Report) Read(n *yaml.Node, what string, keys ...Key) (ok bool) {
 	ok = Resolve(n).Kind == yaml.MappingNode || IsNull(Resolve(n))
 	names := make([]string, len(keys))
