@@ -59,7 +59,8 @@ func History(t *testing.T, open func(n int) state.Store, faults ...Fault) {
 
 const (
 	writers = 3
-	// turns is how often each writer wants the lease at least. With -short, that and the faults are a part of it.
+	// turns is how often each writer wants the lease at least. With -short, that and the faults are a part of it, unless nothing was
+	// appended by then.
 	turns     = 12
 	shortPart = 4
 	// pause is the longest time between faults.
@@ -96,7 +97,7 @@ func (c Case) Run(t *testing.T) {
 	for n := range writers {
 		work.Go(func() {
 			w := &writer{t: t, n: n, store: stores[n], history: h, random: h.random(n)}
-			for turn := 0; turn < turns/part || h.goesOn() && !t.Failed(); turn++ {
+			for turn := 0; turn < turns/part || turn < turns && !h.appended.Load() || h.goesOn() && !t.Failed(); turn++ {
 				if turn >= turns/part {
 					time.Sleep(pause) // so that what happens rarely makes no long history
 				}
@@ -164,6 +165,8 @@ type history struct {
 	left []atomic.Int64
 	// caused counts faults.
 	caused atomic.Int64
+	// appended says that a record was confirmed.
+	appended atomic.Bool
 
 	mu  sync.Mutex
 	ops []operation
@@ -242,6 +245,9 @@ func (h *history) do(client int, in input, act func() output) output {
 		return out // it changed nothing, and showed nothing
 	}
 	h.add(operation{client: client, in: in, out: out, begin: begin, end: end})
+	if in.kind == opAppend && out.result == resultDone {
+		h.appended.Store(true)
+	}
 	if out.result == resultFenced && in.token != 0 {
 		// It was lost then, whatever the operation has done before.
 		h.add(operation{client: client, in: input{kind: opLost, token: in.token}, out: out, begin: begin, end: end})
