@@ -1,6 +1,9 @@
 // Package named carries the address of a service together with who has named it. Credentials of the environment belong to
 // addresses that the operator has named: in a variable of the environment, a flag, or husk login. Code that opens an address
 // takes such a [URL], and asks it for the variables that hold credentials, so that an address from a project's file gets none.
+//
+// The package also decides which environment variables the processes and providers of a run get: see [Environment],
+// [ProgramEnvironment], and [Lookup].
 package named
 
 import (
