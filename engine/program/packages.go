@@ -3,6 +3,7 @@ package program
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"unicode"
@@ -156,7 +157,7 @@ func (p *Package) sourceAdvice() string {
 	case p.Source == "terraform-provider" && p.Parameters != nil && len(p.Parameters.Args) > 0 && !slices.ContainsFunc(p.Parameters.Args, noPlainWord):
 		version := p.Parameters.Args[:min(len(p.Parameters.Args), 2)]
 		return "Husk builds a module of a Terraform provider before it runs: build this one, list it under plugins.providers, and remove the package:\n" +
-			fmt.Sprintf("  husk provider port %s\n  - name: %s\n    path: %[2]s.wasm", strings.Join(version, "@"), p.Name)
+			fmt.Sprintf("  husk provider port %s --map %s\n  - name: %s\n    path: %[3]s.wasm", strings.Join(version, "@"), os.DevNull, p.Name)
 	case p.Source == "terraform-module":
 		return "Husk runs no modules of Terraform: write the resources into the program, with a provider that husk provider port builds"
 	case isRepository(p.Source):

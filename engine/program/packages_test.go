@@ -258,7 +258,7 @@ Husk.yaml:21:18: there is no provider "terraform-provider" to make the package "
    21 |   time: {source: terraform-provider, version: 1.2.0, parameters: [hashicorp/time, 0.12.0]}
       |                  ^
   Husk builds a module of a Terraform provider before it runs: build this one, list it under plugins.providers, and remove the package:
-    husk provider port hashicorp/time@0.12.0
+    husk provider port hashicorp/time@0.12.0 --map /dev/null
     - name: time
       path: time.wasm
 Husk.yaml:22:17: there is no provider "terraform-module" to make the package "vpc" of

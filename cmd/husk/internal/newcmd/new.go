@@ -129,7 +129,11 @@ func noTemplate(name string) error {
 	if known := schema.Nearest(name, names()); known != "" {
 		near = fmt.Sprintf(", did you mean %q?", known)
 	}
-	return cli.Usagef("there is no template %q%s: husk new --list shows them, and a template of Pulumi is a directory with a Pulumi.yaml", name, near)
+	if strings.Contains(name, "://") {
+		return cli.Usagef("a template is no URL: clone %s, and name the directory of the template", name)
+	}
+	return cli.Usagef("there is no template %q%s: husk new --list shows them. "+
+		"A template of Pulumi is a directory: clone https://github.com/pulumi/templates, and name one there, such as templates/%s", name, near, filepath.Base(name))
 }
 
 func (a commands) listTemplates() error {
