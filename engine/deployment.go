@@ -5,10 +5,10 @@
 // serially and against the recorded state; the executor takes the steps of independent resources in
 // parallel; what the program did not register is deleted when the program has ended.
 //
-// Each part of a run owns something, and has no more of the others than it uses: run is how it was asked for, events
-// what it tells, providerChoice the configured providers, objects whose objects recorded resources are, and
-// registrations what the program has said. The generator decides with these alone, so that its test needs no deployment.
-// The applier takes the steps, and pendingOperations are what earlier runs left.
+// Each part of a run owns something, and has no more of the other parts than it uses: run has the request and its options, events
+// reports to the caller, providerChoice has the configured providers, objects knows to whom the objects of recorded resources
+// belong, and registrations has what the program registered. The generator decides with these alone, so that its test needs no
+// deployment. The applier takes the steps, and pendingOperations has the operations that earlier runs left.
 //
 // The packages below internal know nothing of a deployment: the recorded resources (record), what the
 // program registered (registration), which resources are selected (selection), who uses whom (graph),

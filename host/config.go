@@ -96,9 +96,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// WithLimit sets the limit of a name, in its unit: bytes, a count, or nanoseconds. [limit.All] lists them. With methods, by WIT
-// names or "start", it is the limit of calls of these alone. [New] returns the error of a limit that there is not, that
-// is fixed, or that is 0, and of a method that there is not.
+// WithLimit sets a limit by its name, in its unit: bytes, a count, or nanoseconds. [limit.All] lists the limits. With methods, by
+// their WIT names or "start", the limit is for calls of these methods only. [New] returns an error if the limit or a method does
+// not exist, if the limit is fixed, or if the value is 0.
 //
 // A guest whose call exceeds [limit.Time] is cancelled, and ended after the grace. The error has the kind crashed,
 // because what became of the work is unknown, and the origin policy. For [limit.Fuel], the guest is ended at once; the same

@@ -227,8 +227,8 @@ type export struct {
 // Call calls an export, for package canon. By the context, which is the instance's own, imported functions
 // find the instance.
 //
-// The host may need memory in a guest that calls it, so that cabi_realloc may run inside of itself. wazero's
-// functions must not be called while they run: the inner call gets another one.
+// The host may need memory in a guest that calls it, so that cabi_realloc may run inside of itself. A function of
+// wazero must not be called while it runs, so the inner call gets another function.
 func (i *instance) Call(_ context.Context, index int, stack []uint64) error {
 	if i.exports == nil {
 		return errNotReady

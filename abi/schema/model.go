@@ -83,8 +83,8 @@ type Resource struct {
 	// because the object has the resource's name.
 	DeleteBeforeReplace bool
 	// Identity names the inputs that identify the object, sorted: two resources with the same values
-	// are one object. It is deleted before its replacement is made, unless one of these inputs
-	// changes. It is empty if the service gives each object an ID.
+	// are one object. The object is deleted before its replacement is made, unless one of these inputs
+	// changes. Identity is empty if the service gives each object an ID.
 	Identity []string
 	// SchemaCheck and SchemaDiff mean that the provider's Check or Diff does exactly what this
 	// schema says, so the host need not call it. SchemaCheck of a component means that the host checks its inputs.

@@ -232,8 +232,8 @@ type PreviewResponse[S any] struct {
 	Known []string
 }
 
-// Exister is implemented by resources that can tell whether they exist with less than a Read. A refresh asks those
-// without a [Reader].
+// Exister is implemented by resources that can tell with less than a Read whether they exist. A refresh asks it if the
+// resource is no [Reader].
 type Exister interface {
 	// Exists reports whether the resource with an ID exists.
 	Exists(ctx context.Context, request ExistsRequest) (bool, error)

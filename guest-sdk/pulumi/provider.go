@@ -16,8 +16,8 @@ import (
 	"github.com/husk-dev/husk/guest-sdk/guest"
 )
 
-// Maker makes the server of a provider. It gets the address of the engine's services, as a process of
-// a provider gets it as its argument.
+// Maker makes the server of a provider. engine is the address of the engine's services, which a
+// provider's process gets as its argument.
 type Maker = func(engine string) (pulumirpc.ResourceProviderServer, error)
 
 // Serve serves the provider to the host that runs the module, and does not return. It is called where

@@ -21,7 +21,7 @@ type Program struct {
 }
 
 // New returns the program of a project. open returns its module, for each run. stop returns a channel that is closed when the
-// deployment is to end; nil is for a deployment that is not stopped.
+// deployment is to end; if stop is nil, nothing stops the deployment.
 func New(project *program.Project, open func(context.Context) (abi.Program, error), stop func() <-chan struct{}) *Program {
 	return &Program{project: project, open: open, stop: stop}
 }

@@ -22,8 +22,8 @@ import (
 type Resource struct {
 	// Name is its name in the program. An alias leads to the resource's own name.
 	Name string
-	// Group names a group of resources. Others may need one or all of the group, without a record of which: a reference to one is
-	// enough then. Empty is none.
+	// Group names a group of resources, and is empty for a resource without one. If another resource needs some of a group, and no
+	// record says which, a reference to one of them is enough.
 	Group string
 	*state.Resource
 }
