@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write docs/project.md and project.json.
 const referenceFile = "../../../docs/project.md"
 
 const referenceHead = "# The project file\n\n" +
-	"`Husk.yaml`, or `Pulumi.yaml`, is in the directory of the project. [programs.md](programs.md) explains what needs more than a line. " +
+	"`Husk.yaml`, or `Pulumi.yaml`, is in the directory of the project. [programs.md](programs.md) explains the parts that need more than a line. " +
 	"`husk schema project`\nprints this as a JSON Schema for editors, with the types of the project's providers.\n\n"
 
 // referencePage writes the keys of the project file as Markdown, from its JSON Schema.
