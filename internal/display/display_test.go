@@ -302,7 +302,7 @@ func TestEventsAreReadAsWritten(t *testing.T) {
 		engine.PolicyRemediated{Source: source, URN: one.URN, Changes: one.Diff}, engine.PolicyViolated{Source: source, Level: "mandatory", Message: "it is too large"},
 		engine.Summary{Result: "failed", Changes: engine.Changes{Create: 1}, Policies: &engine.PolicyCounts{Packs: 1}, DurationMs: 5},
 	}
-	require.Len(t, readers, len(events))
+	require.Len(t, readers(), len(events))
 	for _, want := range events {
 		var out bytes.Buffer
 		j := NewJSON(NewOutput(&out, nil))

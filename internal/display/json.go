@@ -98,7 +98,7 @@ func ReadEvent(line []byte) (engine.Event, error) {
 	if err := intake.AnswerJSON(line, &typed); err != nil {
 		return nil, err
 	}
-	read, is := readers[typed.Type]
+	read, is := readers()[typed.Type]
 	if !is {
 		return nil, fmt.Errorf("the event %.60q is not known", typed.Type)
 	}
@@ -106,7 +106,7 @@ func ReadEvent(line []byte) (engine.Event, error) {
 }
 
 // readers read events by their types.
-var readers = func() map[string]func([]byte) (engine.Event, error) {
+var readers = sync.OnceValue(func() map[string]func([]byte) (engine.Event, error) {
 	readers := make(map[string]func([]byte) (engine.Event, error))
 	for _, add := range []func(map[string]func([]byte) (engine.Event, error)){
 		reads[engine.Started], reads[engine.StepStarted], reads[engine.StepDone], reads[engine.StepFailed], reads[engine.ActionStarted],
@@ -117,7 +117,7 @@ var readers = func() map[string]func([]byte) (engine.Event, error) {
 		add(readers)
 	}
 	return readers
-}()
+})
 
 func reads[E engine.Event](readers map[string]func([]byte) (engine.Event, error)) {
 	var none E

@@ -163,8 +163,7 @@ func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runa
 	}
 	if !bytes.Equal(run.Variables, n.Variables) { // of a version without them, which would begin the run all the same
 		err := fmt.Errorf("%s gives no variables to a run: update the server, or leave out --env", client.URL())
-		_, cancelled := client.Call(ctx, http.MethodPost, "/v1/runs/"+run.ID+"/cancel?call="+rand.Text(), nil, nil)
-		return errors.Join(err, cancelled)
+		return errors.Join(err, cancelRun(ctx, client, run.ID))
 	}
 	a.Say("The run %s is queued at %s.", run.ID, client.URL())
 	causes := remotecmd.SayCauses(a.App, &run, "")
@@ -178,7 +177,7 @@ func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runa
 	var cancelling sync.WaitGroup
 	cancel := func() {
 		cancelling.Go(func() {
-			if _, err := client.Call(context.WithoutCancel(ctx), http.MethodPost, "/v1/runs/"+run.ID+"/cancel?call="+rand.Text(), nil, nil); err != nil {
+			if err := cancelRun(context.WithoutCancel(ctx), client, run.ID); err != nil {
 				a.Say("The run could not be cancelled: %v", err)
 			}
 		})
@@ -221,6 +220,11 @@ func (a commands) runRemotely(ctx context.Context, client *runapi.Client, n runa
 	return fmt.Errorf("the run %s was %s", run.ID, run.State)
 }
 
+func cancelRun(ctx context.Context, client *runapi.Client, id string) error {
+	_, err := client.Call(ctx, http.MethodPost, "/v1/runs/"+id+"/cancel?call="+rand.Text(), nil, nil)
+	return err
+}
+
 // following shows a run of a server as if it were done here, and tells the followers of its events. They do not have the states of its
 // resources.
 type following struct {
@@ -244,8 +248,9 @@ func newFollowing(a *cli.App) *following {
 func (f *following) show(l *runapi.Line) error {
 	e, err := display.ReadEvent([]byte(l.Text))
 	if l.Stream != runapi.Out || err != nil {
-		_, err := fmt.Fprintf(f.app.Errs, "%s | %s\n", l.Who(), display.Escape(l.Text))
-		return err
+		other := *l
+		other.Stream = runapi.Err // standard output may be a follower's
+		return remotecmd.Show(f.app, &other)
 	}
 	f.shown.Event(e)
 	for _, follower := range f.followers {

@@ -22,6 +22,7 @@ var others = []struct{ commands, flags string }{
 	{"preview,refresh,destroy", "x=exclude"},
 	{"up,preview,refresh,destroy,import", "m=message"},
 	{deploying, "skip-config-validation skip-plugin-pre-install urns coherence-window:"}, // the configuration is always checked
+	{"up,preview,refresh,destroy", "remote-env=env remote-env-secret=env"},
 	{"up,preview", "neo-task-on-failure show-policy-exceptions"},
 	{"refresh", "skip-pending-creates"}, // which Husk does, unless it is told otherwise
 	{"watch", "message: m: show-config show-reads show-sames show-replacement-steps"},

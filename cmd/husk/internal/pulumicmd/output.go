@@ -15,14 +15,9 @@ func (a *answers) output(ctx context.Context, w *workspace.Workspace, stack stri
 	if err != nil {
 		return err
 	}
-	snapshot, _, err := w.Read(ctx, stack, !show)
+	outputs, err := stackcmd.ReadOutputs(ctx, a.App, w, stack, show)
 	if err != nil {
 		return err
-	}
-	outputs := workspace.Outputs(snapshot)
-	if show {
-		a.Secrets.Show()
-		outputs = outputs.Unwrap()
 	}
 	encoded, err := encode(withoutSecrets(&state.Resource{Outputs: outputs}))
 	if err != nil {

@@ -23,7 +23,6 @@ import (
 // repository are the flags of a deployment from a repository of git by a worker of the server, as a RemoteWorkspace asks for it.
 type repository struct {
 	branch, commit, dir string
-	variables, secrets  []string
 	installed           bool
 	// token, name with password, key, and keyFile are the credentials for it, besides those that git finds itself.
 	token, name, password, key, keyFile string
@@ -36,8 +35,6 @@ func (d *deploys) ofRepository(cmd *cobra.Command) {
 	flags.StringVar(&d.branch, "remote-git-branch", "", "")
 	flags.StringVar(&d.commit, "remote-git-commit", "", "")
 	flags.StringVar(&d.dir, "remote-git-repo-dir", "", "")
-	flags.Var(cli.Repeated(&d.variables), "remote-env", "")
-	flags.Var(cli.Repeated(&d.secrets), "remote-env-secret", "")
 	flags.BoolVar(&d.installed, "remote-skip-install-dependencies", false, "")
 	for name, value := range map[string]*string{
 		"access-token": &d.token, "username": &d.name, "password": &d.password, "ssh-private-key": &d.key, "ssh-private-key-path": &d.keyFile,
@@ -51,11 +48,6 @@ func (d *deploys) ofRepository(cmd *cobra.Command) {
 				return cli.Usagef("%s: a URL goes with --remote. Or clone the repository, and run this there", args[0])
 			}
 			return run(cmd, args)
-		}
-		for _, variable := range append(d.variables[:len(d.variables):len(d.variables)], d.secrets...) {
-			if err := flags.Set("env", variable); err != nil {
-				return err
-			}
 		}
 		if len(args) == 0 {
 			return run(cmd, nil)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/husk-dev/husk/abi/property"
 	"github.com/husk-dev/husk/cmd/husk/internal/cli"
 	"github.com/husk-dev/husk/engine"
 	"github.com/husk-dev/husk/engine/secrets"
@@ -30,14 +31,9 @@ func (a commands) stackOutput() *cobra.Command {
 			if shell && a.JSON {
 				return cli.Usagef("--shell and --json exclude each other")
 			}
-			snapshot, _, err := w.Read(ctx, stack, !show)
+			outputs, err := ReadOutputs(ctx, a.App, w, stack, show)
 			if err != nil {
 				return err
-			}
-			outputs := workspace.Outputs(snapshot)
-			if show {
-				a.Secrets.Show()
-				outputs = outputs.Unwrap()
 			}
 			shown := engine.DisplayOutputs(outputs)
 			if shell {
@@ -92,6 +88,20 @@ func (a commands) writeShell(shown map[string]any, args []string, stack string) 
 		fmt.Fprintf(&lines, "%s='%s'\n", name, strings.ReplaceAll(text, "'", `'\''`))
 	}
 	return a.Write(lines.Bytes())
+}
+
+// ReadOutputs returns the outputs of a stack. Secrets are decrypted, and plain, only if show is set.
+func ReadOutputs(ctx context.Context, a *cli.App, w *workspace.Workspace, stack string, show bool) (property.Map, error) {
+	snapshot, _, err := w.Read(ctx, stack, !show)
+	if err != nil {
+		return property.Map{}, err
+	}
+	outputs := workspace.Outputs(snapshot)
+	if show {
+		a.Secrets.Show()
+		outputs = outputs.Unwrap()
+	}
+	return outputs, nil
 }
 
 // OutputOf returns an output by its name.
