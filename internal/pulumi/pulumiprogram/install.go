@@ -50,25 +50,25 @@ func (p *Program) installNode(ctx context.Context, dir string) error {
 		return fmt.Errorf("%s has no package.json, which lists the packages to install", dir)
 	}
 	dir = filepath.Dir(file)
-	var named program.RuntimeOption
+	var manager program.RuntimeOption
 	production := false
 	for _, o := range p.project.RuntimeOptions {
 		switch o.Name {
 		case "packagemanager":
-			named = o
+			manager = o
 		case "production":
 			production = o.Value == "true"
 		}
 	}
 	chosen := nodeManagers[0]
 	for _, m := range nodeManagers {
-		if m.name == named.Value || named.Value == "" && hasAny(dir, m.locks...) {
+		if m.name == manager.Value || manager.Value == "" && hasAny(dir, m.locks...) {
 			chosen = m
 			break
 		}
 	}
-	if named.Value != "" && chosen.name != named.Value {
-		return p.refuse(named, "husk does not support the package manager %q, but npm, yarn, pnpm, and bun", named.Value)
+	if manager.Value != "" && chosen.name != manager.Value {
+		return p.refuse(manager, "husk does not support the package manager %q, but npm, yarn, pnpm, and bun", manager.Value)
 	}
 	args := []string{chosen.name, "install"}
 	if production {
